@@ -30,7 +30,7 @@ export async function before(bench: Bench, report: Report): Promise<void> {
     const { keys } = bench.options;
     const versions: readonly Version[] = [
       { name: 'now', root: undefined, seeded: await databases.seed('now', keys) },
-      { name: 'before', root: earlier.root, seeded: await databases.seed('before', keys, earlier.root) },
+      { name: 'before', root: earlier.root, seeded: await databases.seed('before', keys, { root: earlier.root }) },
     ];
     await processorTimes(bench, report, kind, versions);
     await latencies(bench, report, kind, versions);

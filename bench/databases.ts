@@ -31,9 +31,14 @@ export class Databases implements AsyncDisposable {
   }
 
   /** A new database with so many keys. @param root the copy of the repository whose schema it has */
-  async seed(name: string, keys: number, root = repository): Promise<Seeded> {
+  async seed(
+    name: string,
+    keys: number,
+    { root = repository, ...more }: Pick<SeedOptions, 'hasDeletableKeys'> & { readonly root?: string } = {},
+  ): Promise<Seeded> {
     console.error(`seeding ${keys} keys`);
-    const options: SeedOptions = { databaseUrl: await this.newUrl(name), poolPath: `${this.#path}-${name}.keys`, keys };
+    const poolPath = `${this.#path}-${name}.keys`;
+    const options: SeedOptions = { databaseUrl: await this.newUrl(name), poolPath, keys, ...more };
     return run([process.execPath, join(root, 'bench/seed.ts'), JSON.stringify(options)]);
   }
 

@@ -12,6 +12,7 @@ import { limits } from './limits.ts';
 import type { Report } from './report.ts';
 import { memory, startTimes } from './resources.ts';
 import { sdk, sdkOfGo } from './sdk.ts';
+import { size } from './size.ts';
 import { tracing } from './tracing.ts';
 import { work } from './work.ts';
 
@@ -69,6 +70,12 @@ export const figures: Readonly<Record<string, Figure>> = {
     measures: 'anonymous memory of the processes',
     required: 'at rest at most 70 MiB, a verifier 60 MiB; after a million verifications 120 MiB',
     run: memory,
+  },
+  size: {
+    measures: 'space on the disk: of 10,000 keys, of `--keys`, and of usage',
+    required: 'none',
+    isByNameOnly: true,
+    run: size,
   },
   before: {
     measures: 'verifications compared with an earlier commit (`--commit REF`)',

@@ -57,9 +57,10 @@ export class Report {
     const most = (which: 'steal' | 'foreign'): string =>
       percent(Math.max(0, ...this.#noise.map((each) => each[which])));
     const date = new Date().toISOString().slice(0, 10);
-    const noise = `Of ${this.#noise.length + this.#voids} rounds, ${this.#voids} were void. In the others, at most ${most('steal')} steal and ${most('foreign')} foreign load.`;
+    const rounds = this.#noise.length + this.#voids;
+    const noise = ` Of ${rounds} rounds, ${this.#voids} were void. In the others, at most ${most('steal')} steal and ${most('foreign')} foreign load.`;
     const table = [head, head.map(() => '---'), ...this.#rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
-    return `\`npm run bench -- ${this.#command}\` on ${date}: ${machineText()}. ${noise}\n\n${table}`;
+    return `\`npm run bench -- ${this.#command}\` on ${date}: ${machineText()}.${rounds === 0 ? '' : noise}\n\n${table}`;
   }
 }
 

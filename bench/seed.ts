@@ -29,9 +29,9 @@ import {
 const poolKeysMax = 1_000_000;
 const keyBytes = 53;
 const serviceKeyId = 9_007_199_254_740_991;
-const deletableKeys = signedInAccounts * keysPerAccount;
 
-const { databaseUrl, poolPath, keys } = JSON.parse(process.argv[2] ?? '{}') as SeedOptions;
+const { databaseUrl, poolPath, keys, hasDeletableKeys = true } = JSON.parse(process.argv[2] ?? '{}') as SeedOptions;
+const deletableKeys = hasDeletableKeys ? signedInAccounts * keysPerAccount : 0;
 const masterKey = randomBytes(32);
 const installation = deriveKeys(masterKey);
 const parsed = parseDatabaseUrl(databaseUrl);

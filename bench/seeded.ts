@@ -18,6 +18,8 @@ export interface SeedOptions {
   readonly databaseUrl: string;
   readonly poolPath: string;
   readonly keys: number;
+  /** Whether accounts that sign in have further keys, which a figure deletes. Default: true. */
+  readonly hasDeletableKeys?: boolean;
 }
 
 export const password = 'correct horse battery staple';

@@ -22,9 +22,8 @@ const textOf = (path: string): string => readFileSync(new URL(`../${path}`, impo
 
 /** First the bounds that a client or an operator can meet, by subject, with what the client gets; then all others. */
 function limitsPage(): string {
-  const intro = `These bounds are fixed; the settings are in [configuration.md](configuration.md). The first tables have the bounds that a
-client or an operator can meet, and what a client beyond them gets; [the last one](#all-other-bounds) has all others, where
-“More: 429” names the status. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
+  const intro = `These bounds are fixed; the [settings](configuration.md) are not. The first tables have the bounds that a client or an operator
+can meet; [the last one](#all-other-bounds) has all others, where “More: 429” names the status. A range is an IPv4 address or an IPv6 /64; it is trusted for an email
 address that signed in from it within ${limits.signInOriginTrustDays} days.`;
   const all = Object.entries(limitGroups).map(([title, group]) => ({ title, rows: Object.entries<Limit>(group) }));
   const met = all.map(({ title, rows }) => {
@@ -40,7 +39,7 @@ address that signed in from it within ${limits.signInOriginTrustDays} days.`;
       .map(([name, { value, why }]) => `\`${name}\` | ${grouped(value)} | ${why}`),
   );
   const rest = `## All other bounds\n\n${table('bound | value | meaning\n--- | ---: | ---', others)}`;
-  return page('# Limits', intro, ...met, signIns.trimEnd(), rest);
+  return page('# Look up a limit, and what a client beyond it gets', intro, ...met, signIns.trimEnd(), rest);
 }
 
 /** @param answer a code of the registry is shown with its status */
@@ -64,7 +63,7 @@ running instances.
 These names are reserved for clients. The service and the command line ignore them.`;
   const names = Object.entries(clientNames).map(([name, doc]) => `\`${name}\` | ${doc}`);
   return page(
-    '# Configuration',
+    '# Configure the service: all settings',
     intro,
     table('variable (default) | meaning\n--- | ---', rows),
     reserved,

@@ -1,20 +1,15 @@
-/** The code of the package's page and of the tutorials works as it stands. */
+/** The code of the package's page works as it stands. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { packageLock, type LockFile, type Manifest } from '../../../scripts/package-manifest.ts';
-import { readJson } from '../../../scripts/package.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { until } from '../../server/test-kit/until.ts';
-import { hasCurl } from '../../server/test/docs/curl-program.ts';
-import { outputsOf, readPage, root, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
-import { npmEnvironment } from '../../server/test/e2e/package-installation.ts';
-import { startRegistry, type Registry } from '../../server/test/e2e/package-registry.ts';
+import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { bearer, goodPassword, newProgram, type Key, type Program } from '../../server/test/e2e/program.ts';
 
 /** The last block of JavaScript below each heading, by the heading. */
@@ -148,65 +143,3 @@ test('the snippet for Next.js protects its route', async () => {
   };
   await assertGuarded(at, (headers) => GET(new Request('http://localhost/orders', { headers }), {}));
 });
-
-test('the tutorial for Express works as it stands in an empty folder, with the package from its archive', async (t) => {
-  if (!hasCurl(t)) return;
-  using folder = newTempFolder();
-  const page = readPage('docs/tutorials/express.md');
-  const port = String(await freePort());
-  await using registry = await newExpressRegistry();
-  const npm = Object.entries(npmEnvironment(folder.path, registry)).map(
-    ([name, value]) => `export ${name}='${value}'\n`,
-  );
-  writeFileSync(
-    join(folder.path, 'server.js'),
-    (scriptsOf(page)['Protect an Express API'] ?? '').replaceAll('3000', port),
-  );
-  const blocks = shellBlocks(page).map((block) =>
-    block
-      .replaceAll('3000', port)
-      .replace('npm --prefix "$KEYREEVE" run packages', `node '${root}scripts/packages.ts' '${folder.path}/dist'`)
-      // Not beside this checkout.
-      .replaceAll('"$KEYREEVE/..', `"${folder.path}`)
-      .replace('"$KEYREEVE"/dist', `'${folder.path}'/dist`)
-      .replace(/^ *(KEYREEVE_URL=.*node server\.js)/m, 'cp ../server.js .\n$1 > /dev/null'),
-  );
-  await using other = await newProgram();
-  const stop = `trap 'kill "\${SERVER:-0}" 2>/dev/null' EXIT\n`;
-  const outputs = await outputsOf([npm.join('') + stop + blocks[0], ...blocks.slice(1)], other);
-  const shown = blocks.flatMap((block, index) => {
-    const [, line] = /^ *# (.*)$/m.exec(block) ?? [];
-    return line === undefined ? [] : [[line.replace('…}', ''), outputs[index] ?? ''] as const];
-  });
-  assert.equal(shown.length, 3);
-  for (const [line, output] of shown) assert.ok(output.includes(line), `${line}\n${output}`);
-
-  const dist = join(folder.path, 'dist');
-  const names = readdirSync(dist).filter((name) => !name.endsWith('.whl'));
-  assert.deepEqual(
-    names.toSorted(),
-    ['SHA256SUMS', ...['', '-client', '-otel'].map((name) => `keyreeve${name}-0.1.0.tgz`)].toSorted(),
-  );
-  const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dist, encoding: 'utf8' });
-  assert.equal(
-    checked.stdout,
-    readdirSync(dist)
-      .toSorted()
-      .filter((name) => name !== 'SHA256SUMS')
-      .map((name) => `${name}: OK\n`)
-      .join(''),
-  );
-});
-
-/** With Express and its dependencies, and no package of this project. */
-function newExpressRegistry(): Promise<Registry> {
-  const manifest = readJson(join(root, 'packages/client/package.json')) as Manifest & {
-    devDependencies: { express: string };
-  };
-  const dependencies = { express: manifest.devDependencies.express };
-  const lock = readJson(join(root, 'package-lock.json')) as LockFile;
-  return startRegistry({
-    checkout: root,
-    locks: [packageLock({ ...manifest, dependencies }, lock, 'packages/client')],
-  });
-}

@@ -1,88 +1,34 @@
-/** The tutorial for single-page apps, pasted into an empty folder, with a real service and a real browser. */
+/** The tutorial for single-page apps, with the package from its archive, a real service and a real browser. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { Visitor } from '../../console/test/kit/visitor.ts';
 import { codeAt } from '../../server/test-kit/authenticator.ts';
-import { freePort } from '../../server/test-kit/free-port.ts';
-import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { awaited, until } from '../../server/test-kit/until.ts';
-import { readPage } from '../../server/test/docs/shell-blocks.ts';
 import { openBrowser } from '../../server/test/e2e/browser.ts';
 import { bearer, goodPassword, newProgram, type Program } from '../../server/test/e2e/program.ts';
+import { files, InstalledBackend, type Backend } from './single-page-backend.ts';
 
 const email = 'you@example.com';
 
-/** Of the page: the name of each file, and its block. */
-const files: readonly (readonly [string, string])[] = [
-  ...readPage('docs/tutorials/single-page-app.md').matchAll(
-    /[Ww]rite `([\w./]+)`[^]*?\n\n *```(?:js|html)\n([^]*?)^ *```$/gm,
-  ),
-].map(([, name = '', block = '']) => [name, block.replaceAll(/^ {3}/gm, '')]);
-
-/** Moves the clock of the backend with a signal, because a test does not wait for 30 minutes. */
-const movedClock = `let offsetMs = 0;
-const now = Date.now;
-Date.now = () => now() + offsetMs;
-process.on('SIGUSR2', () => {
-  offsetMs += 31 * 60_000;
-  console.log('moved');
-});
-`;
-
 let program: Program;
+let installed: InstalledBackend;
 let accessToken = '';
 before(async () => {
+  installed = await InstalledBackend.create();
   program = await newProgram({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
   ({ accessToken } = await program.signIn(email));
 });
-after(() => program[Symbol.asyncDispose]());
+after(async () => {
+  await program[Symbol.asyncDispose]();
+  await installed[Symbol.asyncDispose]();
+});
 
-interface Backend extends AsyncDisposable {
-  readonly url: string;
-  readonly child: ChildProcess;
-  output(): string;
-}
-
-async function startBackend(more: Readonly<Record<string, string>> = {}): Promise<Backend> {
-  const folder = newTempFolder();
-  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(folder.path, 'node_modules'));
-  for (const [name, text] of [...files, ['package.json', '{"type":"module"}'], ['clock.js', movedClock]] as const) {
-    mkdirSync(dirname(join(folder.path, name)), { recursive: true });
-    writeFileSync(join(folder.path, name), text);
-  }
-  const port = await freePort();
-  const env = { ...process.env, KEYREEVE_URL: program.url, PORT: String(port), ...more };
-  const child = spawn(process.execPath, ['--import', './clock.js', 'server.js'], { cwd: folder.path, env });
-  const closed = once(child, 'close');
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-  const url = `http://127.0.0.1:${port}`;
-  const dispose = async (): Promise<void> => {
-    if (child.kill('SIGKILL')) await closed;
-    folder[Symbol.dispose]();
-  };
-  try {
-    await until('the backend listens', () => {
-      assert.equal(child.exitCode, null, output);
-      return fetch(url).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    });
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { url, child, output: () => output, [Symbol.asyncDispose]: dispose };
-}
+const startBackend = (more: Readonly<Record<string, string>> = {}): Promise<Backend> =>
+  installed.start(program.url, more);
 
 async function openPage(t: TestContext, backend: Backend) {
   const browser = await openBrowser(t);

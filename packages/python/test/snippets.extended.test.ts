@@ -1,4 +1,4 @@
-/** The code in the README of the Python library and in its tutorial works against the service. */
+/** The code in the README of the Python library works against the service. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,9 +7,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
 import { untilAnswered } from '../../conformance/until-answered.ts';
-import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
-import { hasCurl } from '../../server/test/docs/curl-program.ts';
-import { newProgram } from '../../server/test/e2e/program.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
@@ -95,47 +92,5 @@ test('each guard in the README lets a key with the scope through, and no other r
       child.kill();
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     }
-  }
-});
-
-test('the tutorial of FastAPI works as it stands, and prints what it shows', { skip }, async (t) => {
-  if (!hasCurl(t)) return;
-  const page = readPage('docs/tutorials/fastapi.md');
-  using folder = newTempFolder();
-  writeFileSync(join(folder.path, 'main.py'), pythonBlocks(page)[0] ?? '');
-  await using program = await newProgram();
-  const port = String(await freePort());
-  // The packages are installed, and the next block may not run before the service has started.
-  const variables = `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='${packageFolder}src'`;
-  const uvicorn = `${variables} '${python}' -m uvicorn --app-dir '${folder.path}'`;
-  const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('8000', port));
-  const started = `trap "kill $!" EXIT\nuntil command curl -s -o /dev/null 'http://127.0.0.1:${port}/'; do sleep 0.1; done\n`;
-  const startBlock = start.replace('uvicorn', `${uvicorn} --log-level error`) + started;
-  const outputs = await outputsOf([startBlock, ...others], program);
-  for (const [index, block] of others.entries()) {
-    const [, shown = ''] = /^# (.*)$/m.exec(block) ?? [];
-    assert.ok(outputs[index + 1]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 1]}\n${shown}`);
-  }
-});
-
-test('the tutorial of Flask works as it stands, and prints what it shows', { skip }, async (t) => {
-  if (!hasCurl(t)) return;
-  const page = readPage('docs/tutorials/flask.md');
-  using folder = newTempFolder();
-  writeFileSync(join(folder.path, 'app.py'), pythonBlocks(page)[0] ?? '');
-  await using program = await newProgram();
-  const port = String(await freePort());
-  const keys = shellBlocks(readPage('docs/tutorials/express.md')).find((block) => block.includes('key create')) ?? '';
-  // The packages are installed.
-  const [, start = '', ...others] = shellBlocks(page).map((block) => block.replaceAll('5001', port));
-  const variables = `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='${packageFolder}src'`;
-  const flask = `${variables} '${python}' -m flask --app '${folder.path}/app.py' run`;
-  const startBlock = `${start.replace('flask run', flask).replace(' &', ' >/dev/null 2>&1 &')}trap 'kill $SERVER 2>/dev/null || true' EXIT\n`;
-  const outputs = await outputsOf([keys, startBlock, ...others], program);
-  const blocks = others.filter((block) => block.includes('# {'));
-  assert.equal(blocks.length, 3);
-  for (const [index, block] of blocks.entries()) {
-    const [, shown = ''] = /^ *# (.*)$/m.exec(block) ?? [];
-    assert.ok(outputs[index + 2]?.trim().startsWith(shown.replace(/…\}$/, '')), `${outputs[index + 2]}\n${shown}`);
   }
 });

@@ -44,7 +44,6 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl exec', cluster],
     ['keyreeve prove-revocation', 'test/e2e/prove-revocation runs it on several instances'],
     ['kubectl create job', cluster],
-    ['keyreeve signing-key rotate', run],
     ['new=master-key-', cluster],
     ['kubectl create job', cluster],
     ['kubectl scale', 'needs a Kubernetes cluster; test/e2e/root-key runs the commands of the job'],

@@ -15,6 +15,16 @@ export const readPage = (path: string): string => readFileSync(new URL(`../../..
 export const shellBlocks = (page: string): string[] =>
   [...page.matchAll(/^ *```sh\n([^]*?)^ *```$/gm)].map(([, block = '']) => block);
 
+/**
+ * A block of a tutorial, in a folder instead of beside the checkout, with the archives in `dist/` of that folder.
+ * @param packages the command that builds the archives; default: they are there
+ */
+export const placedIn = (folder: string, block: string, packages = 'true'): string =>
+  block
+    .replace('npm --prefix "$KEYREEVE" run packages', packages)
+    .replaceAll('"$KEYREEVE/..', `"${folder}`)
+    .replace('"$KEYREEVE"/dist', `'${folder}'/dist`);
+
 /** They sign in and set the variables. */
 const setup = shellBlocks(readPage('README.md')).filter((block) => /^(?:BASE_URL|ACCESS_TOKEN)=/.test(block));
 const separator = '-- next block --\n';

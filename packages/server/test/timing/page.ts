@@ -36,7 +36,7 @@ export function timingPage(run: Run): string {
   const rows = comparisons.map((comparison, index) =>
     timingRow({ ...comparison, trial: trials[index - 1] === comparison.trial ? '' : comparison.trial }),
   );
-  return `# Response times and existing accounts
+  return `# Can response times show who has an account?
 
 Can a client find out from response times which email addresses have an account?
 ${conclusion(comparisons)}
