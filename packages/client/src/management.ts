@@ -89,7 +89,11 @@ interface ServiceAccountPage {
   readonly nextCursor: string | null;
 }
 
-const pathOf = (id: string): string => `${path}/${encodeURIComponent(id)}`;
+/** Dots would lead to another path. */
+function pathOf(id: string): string {
+  if (!/^[\w-]+$/.test(id)) throw new TypeError('id: expected the id of a service account');
+  return `${path}/${id}`;
+}
 
 class ManagementCaller implements Caller {
   readonly #service: Service;

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import type * as contract from '@keyreeve/contract';
 import { newApp } from '../../server/test-kit/new-app.ts';
 import { test } from '../../server/test-kit/app-on-each-database.ts';
-import { newBackend } from '../../server/test-kit/service-accounts.ts';
 import { KeyreeveError, Management, Session, signIn, type Keys, type TokenPair } from '../src/account.ts';
 import type * as types from '../src/account-types.ts';
 import { userAgent } from '../src/user-agent.ts';
@@ -127,65 +126,6 @@ test('without a response the code is unavailable, and the request is sent once',
   assert.throws(() => new Session({ url: 'http://auth.example.com' }, session.tokens), /plain HTTP/);
 });
 
-test('a management key creates, lists, limits and deletes service accounts and their keys', async () => {
-  await using at = await fixture();
-  const backend = await newBackend(at.app, {}, 'backend@example.com');
-  let read = 0;
-  const management = new Management({
-    url: at.app.url,
-    managementKey: () => {
-      read++;
-      return Promise.resolve(backend.key);
-    },
-  });
-  const { id } = await management.createServiceAccount({ name: 'Analytical Engines', externalId: 'tenant_182' });
-  await management.createServiceAccount({ name: 'another' });
-  const again = management.createServiceAccount({ name: 'other', externalId: 'tenant_182' });
-  await assert.rejects(again, isError('external_id_taken', 409));
-  assert.equal((await management.findServiceAccount('tenant_182'))?.id, id);
-  assert.equal(await management.findServiceAccount('tenant_0'), undefined);
-  assert.equal((await management.changeServiceAccount(id, { name: 'Engines' })).name, 'Engines');
-  assert.equal((await management.getServiceAccount(id)).externalId, 'tenant_182');
-  const first = await management.serviceAccountPage({ limit: 1 });
-  assert.deepEqual([first.entries.length, typeof first.nextCursor], [1, 'string']);
-  const listed = await Array.fromAsync(management.listServiceAccounts());
-  // Its own, and that which the account managed before.
-  assert.deepEqual(
-    [listed[0]?.id, ...listed.slice(1).map(({ name }) => name)],
-    [backend.serviceId, 'Engines', 'another'],
-  );
-  const { limits } = await management.setLimits(id, { quota: { limit: 10_000, per: 'month' } });
-  assert.deepEqual(limits?.quota, { limit: 10_000, per: 'month' });
-
-  const keys = management.keys(id);
-  const created: number[] = [];
-  for (const nickname of ['a', 'b', 'c']) created.push((await keys.create({ nickname })).id);
-  const [one = 0] = created;
-  const { key } = await keys.rotate(one, { overlapSeconds: 0 });
-  assert.match(key, /^krv_/);
-  const changed = await keys.change(one, { limits: { rate: { limit: 60, windowSeconds: 60 } } });
-  assert.equal(changed.limits?.rate?.limit, 60);
-  const page = await keys.page({ limit: 2, sort: '-nickname' });
-  assert.deepEqual(
-    page.entries.map(({ nickname }) => nickname),
-    ['c', 'b'],
-  );
-  const last = await keys.page({ limit: 2, sort: '-nickname', cursor: page.nextCursor ?? '' });
-  assert.deepEqual(
-    last.entries.map(({ nickname, hint }) => [nickname, hint]),
-    [['a', `krv_…${key.slice(-4)}`]],
-  );
-  await keys.delete(one);
-  assert.deepEqual(
-    (await Array.fromAsync(keys.list())).map((kept) => kept.id),
-    created.slice(1),
-  );
-  await assert.rejects(keys.get(one), isError('key_not_found', 404));
-  await management.deleteServiceAccount(id);
-  await assert.rejects(management.getServiceAccount(id), isError('account_not_found', 404));
-  assert.ok(read > 10, `${read}`);
-});
-
 test('a session manages service accounts, and lists its keys in pages', async () => {
   await using at = await fixture();
   const management = new Management(at.session);
@@ -193,6 +133,7 @@ test('a session manages service accounts, and lists its keys in pages', async ()
   await management.keys(id).create({ nickname: 'export' });
   at.app.clock.advance({ seconds: 700 });
   assert.equal((await Array.fromAsync(management.keys(id).list({ search: 'export' }))).length, 1);
+  for (const other of ['..', 'a/b', '']) assert.throws(() => management.keys(other), TypeError);
   for (const nickname of ['a', 'b']) await at.session.createKey({ nickname });
   const page = await at.session.keys.page({ limit: 1 });
   assert.deepEqual([page.entries[0]?.nickname, typeof page.nextCursor], ['a', 'string']);
@@ -200,7 +141,7 @@ test('a session manages service accounts, and lists its keys in pages', async ()
 
 test('a signal and a time limit end a call, and the reason is in the message', async () => {
   await using silent = await startRawServer(() => undefined);
-  const keys = (url: string): Keys => new Management({ url, managementKey: 'krv_management' }).keys('acc_1');
+  const keys = (url: string): Keys => new Management({ url, managementKey: () => 'krv_management' }).keys('acc_1');
   await assert.rejects(keys(silent.url).get(1, { timeoutMs: 1 }), isError('unavailable', 0));
   const controller = new AbortController();
   const call = keys(silent.url).get(1, { signal: controller.signal });
