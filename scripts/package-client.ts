@@ -48,7 +48,12 @@ export function buildClientPackage(root: string, folder: string): string {
   const url = repositoryUrl();
   const repository =
     url === undefined ? {} : { repository: { type: 'git', url: `git+${url}.git`, directory: 'packages/client' } };
-  const packaged = { ...manifest, ...repository, exports: withTypes(manifest.exports) };
+  const packaged = {
+    ...manifest,
+    ...repository,
+    ...withoutExports(manifest.exports),
+    exports: withTypes(manifest.exports),
+  };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packaged, null, 2)}\n`);
   cpSync(join(client, 'README.md'), join(folder, 'README.md'));
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
@@ -81,5 +86,12 @@ const withTypes = (exports: Manifest['exports']): object =>
       return [name, { import: ofKind('.d.ts', '.js'), require: ofKind('.d.cts', '.cjs') }];
     }),
   );
+
+/** For TypeScript with `moduleResolution: node10`, which reads no `exports`. */
+function withoutExports(exports: Manifest['exports']): object {
+  const files = Object.keys(exports).filter((name) => name !== '.');
+  const types = files.map((name) => [name.slice('./'.length), [`./dist/${name.slice('./'.length)}.d.cts`]] as const);
+  return { main: './dist/node.cjs', types: './dist/fetch.d.cts', typesVersions: { '*': Object.fromEntries(types) } };
+}
 
 if (import.meta.main) runPackageCommand(buildClientPackage);
