@@ -10,6 +10,7 @@ import { untilAnswered } from '../../conformance/until-answered.ts';
 import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
 import { hasCurl } from '../../server/test/docs/curl-program.ts';
 import { newProgram } from '../../server/test/e2e/program.ts';
+import { newBackend } from '../../server/test-kit/service-accounts.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
@@ -64,7 +65,10 @@ const settings = ({ url, serviceKey, credentials }: StartedService): Record<stri
 });
 
 test('the README shows a file for each guard', () => {
-  assert.deepEqual([...files.keys()].toSorted(), ['settings.py', 'verify.py', ...Object.keys(servers)].toSorted());
+  assert.deepEqual(
+    [...files.keys()].toSorted(),
+    ['manage.py', 'settings.py', 'verify.py', ...Object.keys(servers)].toSorted(),
+  );
 });
 
 test('the first example prints what the README shows', { skip }, async () => {
@@ -74,6 +78,15 @@ test('the first example prints what the README shows', { skip }, async () => {
   // Keyreeve has not answered within the deadline of the library.
   while (output.includes('no result within')) ({ output } = await run());
   const [, shown] = / {2}# (.*)$/m.exec(files.get('verify.py') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('the example of the management prints what the README shows', { skip }, async () => {
+  await using service = await startRealService();
+  const { key } = await newBackend(service.app);
+  const text = files.get('manage.py') ?? '';
+  const { output } = await runPython(['-c', text], { ...settings(service), KEYREEVE_MANAGEMENT_KEY: key });
+  const [, shown] = / {2}# (.*)$/m.exec(text) ?? [];
   assert.equal(output.trim(), shown);
 });
 
