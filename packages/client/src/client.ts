@@ -39,6 +39,7 @@ export class Client implements Verifier {
 
   /** @throws TypeError if the URL or the service key is malformed, or the URL is plain HTTP to another host */
   constructor(options: KeyreeveOptions, open: (destination: Destination) => Transport, timers: Timers = runtimeTimers) {
+    // oxlint-disable-next-line no-console -- the default of a library, which has no log of its own
     const { serviceKey = '', serviceKeyFile, ca, fetch, log = console.warn } = options;
     // `node.ts` replaces it by a function.
     if (serviceKeyFile !== undefined) throw new TypeError('serviceKeyFile: only Node without `serviceKey` accepts it');

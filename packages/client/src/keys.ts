@@ -77,7 +77,7 @@ interface KeyList {
 export function queryOf(parameters: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
-  return query.size === 0 ? '' : `?${query}`;
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
 /** The entries of all pages. */

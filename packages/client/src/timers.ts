@@ -7,6 +7,7 @@ export interface Timers {
 }
 
 export const runtimeTimers: Timers = {
+  // oxlint-disable-next-line no-restricted-properties -- the clock that tests replace
   now: () => performance.now(),
   setTimeout: (run, ms) => setTimeout(run, ms),
   clearTimeout: (timer) => clearTimeout(timer as number),

@@ -136,6 +136,7 @@ export const outageRules: readonly Rule[] = [
       const controller = new AbortController();
       const leaving = start('a', { signal: controller.signal });
       await settled();
+      // oxlint-disable-next-line keyreeve/no-test-bounds -- the clock is the test's
       const short = start('b', { timeoutMs: 50 });
       await settled();
       controller.abort();

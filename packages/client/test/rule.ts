@@ -37,8 +37,8 @@ export function held({ Client }: Library, key: ServiceKey = serviceKey): Held {
     log: (message: string) => void logged.push(message),
   };
   const client = new Client(options, () => transport, timers);
-  const start: Client['verify'] = (credential, options) => {
-    const verified = client.verify(credential, options);
+  const start: Client['verify'] = (credential, asked) => {
+    const verified = client.verify(credential, asked);
     verified.catch(() => undefined);
     return verified;
   };
