@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { responseOf, startRawServer } from '../../conformance/replay-server.ts';
+import { buildArchive } from '../../../scripts/package-archive.ts';
 import { buildClientPackage } from '../../../scripts/package-client.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 
@@ -101,6 +102,19 @@ test('the package works on Node and with the conditions of edge runtimes, and it
     await run(process.execPath, [tsc, ...fixed, '--module', module, '--moduleResolution', resolution, ...files], {
       cwd: folder.path,
     }).catch((error: unknown) => assert.fail(`${module}: ${(error as { stdout: string }).stdout}`));
+});
+
+test('publint and attw find nothing in the archive', async () => {
+  using folder = newTempFolder();
+  const archive = buildArchive(root, join(folder.path, 'built'), buildClientPackage);
+  const program = (name: string): string => join(root, 'node_modules/.bin', name);
+  for (const [name, ...args] of [
+    ['publint', 'run', archive, '--strict', '--level', 'suggestion'],
+    ['attw', archive, '--no-emoji'],
+  ] as const)
+    await run(program(name), args, { cwd: folder.path }).catch((error: unknown) =>
+      assert.fail(`${name}: ${(error as { stdout: string }).stdout}`),
+    );
 });
 
 test('the manifest names the repository of the build, and the frameworks as optional peers', () => {

@@ -46,9 +46,12 @@ test(
     ];
     const { status, output } = await runPython(['-m', 'pip', 'wheel', ...offline, '--wheel-dir', again, sdist], {});
     assert.equal(status, 0, output);
+    // The metadata of the archive is that of the wheel, and an index accepts it.
     const code = `import json, sys, zipfile
+from packaging.metadata import Metadata
 files = [{i.filename: z.read(i).decode() for i in z.infolist()} for z in map(zipfile.ZipFile, sys.argv[1:])]
 metadata = next(text for name, text in files[0].items() if name.endswith("METADATA"))
+assert Metadata.from_email(metadata, validate=True).description_content_type == "text/markdown"
 print(json.dumps([files[0] == files[1], [line for line in metadata.splitlines() if line.startswith("Project-URL")]]))`;
     const compared = await runPython(['-c', code, wheel, join(again, basename(wheel))], {});
     const urls = [`Project-URL: Repository, ${url}`, `Project-URL: Issues, ${url}/issues`];
