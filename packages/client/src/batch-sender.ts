@@ -120,9 +120,11 @@ export class BatchSender {
   async #deliver(batch: Batch): Promise<boolean> {
     let entries = batch.open();
     try {
-      const given = this.#sending.authorization();
-      const authorization = typeof given === 'string' ? given : await whileWaiting(batch, given);
-      entries = batch.open();
+      let authorization = this.#sending.authorization();
+      if (typeof authorization !== 'string') {
+        authorization = await whileWaiting(batch, authorization);
+        entries = batch.open();
+      }
       const [asked, answer] = await this.#send(batch, entries, authorization);
       batch.cancel = undefined;
       if (answer.status !== okStatus) throw new OtherStatus(answer);

@@ -233,7 +233,7 @@ class BatchSender:
         """Repeats free questions once, on a new connection, if the first one fails before the deadline and before a response."""
         entries = batch.entries
         try:
-            return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)
+            return entries, batch.connection.send(_body_of(entries), deadline, False, batch.has_waiters)
         except Unanswered as error:
             if self._clock.now() >= deadline:
                 raise
@@ -243,7 +243,7 @@ class BatchSender:
             self._finish(batch, [(entry, self._unavailable(error, deadline)) for entry in spent])
             if not repeated:
                 raise
-            return repeated, batch.connection.send(_body_of(repeated), deadline, is_repeated=True)
+            return repeated, batch.connection.send(_body_of(repeated), deadline, True, batch.has_waiters)
 
     def _finish(
         self,

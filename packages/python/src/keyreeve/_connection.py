@@ -59,14 +59,17 @@ class Connection:
         self._context = context
         self._http: http.client.HTTPConnection | None = None
 
-    def send(self, body: bytes, deadline: float, is_repeated: bool) -> Answer:
-        """Sends a batch. `deadline` is a time of the clock. A repeated batch gets a new connection.
+    def send(self, body: bytes, deadline: float, is_repeated: bool, has_callers: Callable[[], bool]) -> Answer:
+        """Sends a batch, unless its callers have left. `deadline` is a time of the clock. A repeated batch gets a new connection.
 
         Raises Unanswered, OSError, HTTPException or ValueError, and what the function for the service key raises. A redirect is an answer like every other status.
         """
         headers = self._headers()
         try:
             connection = self._open(deadline, is_repeated)
+            # `abort` ends only a connection that is open.
+            if not has_callers():
+                raise Unanswered("no caller waits for the result")
             return self._exchange(connection, headers, body, deadline)
         except BaseException:
             self.close()
