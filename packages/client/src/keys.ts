@@ -37,7 +37,8 @@ export class Keys {
 
   /** @returns a page. {@link Keys.list} reads all of them */
   async page(query: KeyQuery & PageQuery = {}, options: CallOptions = {}): Promise<Page<KeySummary>> {
-    const path = `${this.#path}${queryOf({ view: 'full', limit: 100, ...query })}`;
+    // Without a limit, the response would be no page.
+    const path = `${this.#path}${queryOf({ ...query, view: 'full', limit: query.limit ?? 100 })}`;
     const read = await this.#caller.call<KeyList>({ ...options, method: 'GET', path });
     return { entries: read.apiKeys, nextCursor: read.nextCursor };
   }
