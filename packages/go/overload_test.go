@@ -127,12 +127,12 @@ func TestRule6InAnOverloadAQuestionThatWouldBeLateIsNotSent(t *testing.T) {
 	clockOf(client).move(2 * time.Second)
 	young := join(client, questionsOf(t, append([]string{"young"}, numbersTo(questionsMax)[1:]...)))
 	service.all(t, 2)[0].accept()
+	third := service.all(t, 3)[2]
+	equal(t, third.credentials()[0], "young")
 	// A batch takes 2 s, and the old questions have waited for 2 s of 3.
 	for _, each := range old {
 		assertUnavailable(t, (<-each).err, "no result in time: a batch takes 2s")
 	}
-	third := service.all(t, 3)[2]
-	equal(t, third.credentials()[0], "young")
 	third.accept()
 	for _, each := range young {
 		equal(t, (<-each).err, nil)
