@@ -69,7 +69,7 @@ func (p programManagement) run() map[string]any {
 	last := must(keys.Page(ctx, query))
 	must(0, keys.Delete(ctx, a.ID))
 	left := []string{}
-	keys.List(ctx, KeyQuery{})(func(each KeySummary, err error) bool {
+	keys.List(ctx, KeyQuery{Sort: "nickname"})(func(each KeySummary, err error) bool {
 		left = append(left, must(each, err).Nickname)
 		return true
 	})

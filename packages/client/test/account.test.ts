@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type * as contract from '@keyreeve/contract';
 import { newApp } from '../../server/test-kit/new-app.ts';
 import { test } from '../../server/test-kit/app-on-each-database.ts';
+import { freePort } from '../../server/test-kit/free-port.ts';
 import { KeyreeveError, Management, Session, signIn, type Keys, type TokenPair } from '../src/account.ts';
 import type * as types from '../src/account-types.ts';
 import { userAgent } from '../src/user-agent.ts';
@@ -135,7 +136,7 @@ test('a session manages service accounts, and lists its keys in pages', async ()
   assert.equal((await Array.fromAsync(management.keys(id).list({ search: 'export' }))).length, 1);
   for (const other of ['..', 'a/b', '']) assert.throws(() => management.keys(other), TypeError);
   for (const nickname of ['a', 'b']) await at.session.createKey({ nickname });
-  const page = await at.session.keys.page({ limit: 1 });
+  const page = await at.session.keys.page({ limit: 1, sort: 'nickname' });
   assert.deepEqual([page.entries[0]?.nickname, typeof page.nextCursor], ['a', 'string']);
 });
 
@@ -148,5 +149,7 @@ test('a signal and a time limit end a call, and the reason is in the message', a
   const call = keys(silent.url).get(1, { signal: controller.signal });
   controller.abort();
   await assert.rejects(call, { name: 'AbortError' });
-  await assert.rejects(keys('http://127.0.0.1:1').get(1), { message: /^Keyreeve gave no response: .*ECONNREFUSED/ });
+  await assert.rejects(keys(`http://127.0.0.1:${await freePort()}`).get(1), {
+    message: /^Keyreeve gave no response: .*ECONNREFUSED/,
+  });
 });

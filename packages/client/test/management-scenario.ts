@@ -25,7 +25,7 @@ export async function manage(options: ManagementOptions): Promise<object> {
   const page = await keys.page({ limit: 2, sort: '-nickname' });
   const last = await keys.page({ limit: 2, sort: '-nickname', cursor: page.nextCursor ?? '' });
   await keys.delete(a.id);
-  const left = (await Array.fromAsync(keys.list())).map(({ nickname }) => nickname);
+  const left = (await Array.fromAsync(keys.list({ sort: 'nickname' }))).map(({ nickname }) => nickname);
   const missing = await failureOf(keys.get(a.id));
   await management.deleteServiceAccount(id);
   return {

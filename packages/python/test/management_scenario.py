@@ -30,7 +30,7 @@ def manage(url: str, management_key: str) -> dict[str, Any]:
     last = keys.page(limit=2, sort="-nickname", cursor=page.next_cursor)
     [of_a] = last.entries
     keys.delete(a.id)
-    left = [each.nickname for each in keys.list()]
+    left = [each.nickname for each in keys.list(sort="nickname")]
     missing = failure_of(lambda: keys.get(a.id))
     management.delete_service_account(account.id)
     return {
