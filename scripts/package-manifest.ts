@@ -53,7 +53,8 @@ export function packageLock(
   folder = 'packages/server',
 ): LockFile {
   if (lockfileVersion !== 3) throw new Error(`package-lock.json has version ${lockfileVersion}, not 3`);
-  const needed = pathsOf(folder, manifest, packages);
+  // Without its peers, which the programs of users install.
+  const needed = pathsOf(folder, { ...manifest, peerDependencies: undefined }, packages);
   const installed = Object.entries(packages).filter(([path]) => needed.has(path));
   const nested = installed.find(([path]) => !path.startsWith('node_modules/'));
   if (nested) throw new Error(`${nested[0]} is below packages/; it must be below node_modules/ (npm dedupe)`);
@@ -70,7 +71,7 @@ export function packageLock(
 }
 
 /** The places of the package's dependencies, and of theirs: not of those of other packages of the workspace. */
-function pathsOf(folder: string, manifest: Manifest, packages: LockFile['packages']): ReadonlySet<string> {
+function pathsOf(folder: string, manifest: LockedPackage, packages: LockFile['packages']): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (from: string, { dependencies, optionalDependencies, peerDependencies }: LockedPackage): void => {
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {

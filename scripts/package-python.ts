@@ -1,12 +1,13 @@
 /**
- * Builds the wheel of the Python library with the build backend that its pyproject.toml declares. A release builds it in the virtual
- * environment of the tests, and downloads nothing. The bytes depend on the zlib of Python; 3.11, 3.12 and 3.13 with zlib 1.2.13 built
- * equal wheels.
+ * Builds the wheel and the source archive of the Python library with the build backend that its pyproject.toml declares. A release
+ * builds them in the virtual environment of the tests, and downloads nothing. The bytes depend on the zlib of Python; 3.11, 3.12 and 3.13
+ * with zlib 1.2.13 built equal wheels.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runArchiveCommand } from './package-archive.ts';
+import { repositoryUrl } from './package-repository.ts';
 import { outdatedPython, pythonOf, requirements } from './python-environment.ts';
 
 /** hatchling and its dependencies with Python 3.11. */
@@ -19,16 +20,36 @@ export const backend = ['hatchling', 'packaging', 'pathspec', 'pluggy', 'tomlkit
  * @throws Error if the folder exists, the virtual environment is missing or has other packages, or the build fails
  */
 export function buildWheel(root: string, folder: string, python = testPython(root)): string {
-  mkdirSync(folder);
-  const source = join(folder, 'package');
-  for (const path of ['pyproject.toml', 'README.md', 'src'])
-    cpSync(join(root, 'packages/python', path), join(source, path), { recursive: true });
-  // The backend adds it to the metadata.
-  cpSync(join(root, 'LICENSE'), join(source, 'LICENSE'));
+  const source = copySource(root, folder);
   const offline = ['--no-index', '--no-build-isolation', '--no-deps', '--no-cache-dir'];
   run(python, ['-m', 'pip', '--isolated', 'wheel', ...quiet, ...offline, '--wheel-dir', folder, source], folder);
   const [wheel] = globSync('*.whl', { cwd: folder });
   return join(folder, wheel ?? '');
+}
+
+/** As `buildWheel`. @returns the path of the source archive */
+export function buildSdist(root: string, folder: string, python = testPython(root)): string {
+  const source = copySource(root, folder);
+  run(python, ['-m', 'hatchling', 'build', '--target', 'sdist', '--directory', folder], source);
+  const [archive] = globSync('*.tar.gz', { cwd: folder });
+  return join(folder, archive ?? '');
+}
+
+/** @returns the folder of the sources, with the URL of the repository in the metadata if it is a parameter of the build */
+function copySource(root: string, folder: string): string {
+  mkdirSync(folder);
+  const source = join(folder, 'package');
+  for (const path of ['README.md', 'src'])
+    cpSync(join(root, 'packages/python', path), join(source, path), { recursive: true });
+  // The backend adds it to the metadata.
+  cpSync(join(root, 'LICENSE'), join(source, 'LICENSE'));
+  const url = repositoryUrl();
+  const urls = url === undefined ? '' : `\n[project.urls]\nRepository = "${url}"\nIssues = "${url}/issues"\n`;
+  writeFileSync(
+    join(source, 'pyproject.toml'),
+    readFileSync(join(root, 'packages/python/pyproject.toml'), 'utf8') + urls,
+  );
+  return source;
 }
 
 function testPython(root: string): string {

@@ -1,6 +1,6 @@
 /**
- * The files of a release: the npm packages, the dependencies of each in CycloneDX, the wheel of the Python library, the section of
- * the changelog, and the checksums of these files.
+ * The files of a release: the npm packages, the dependencies of each in CycloneDX, the wheel and the source archive of the Python
+ * library, the section of the changelog, and the checksums of these files.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,8 +27,8 @@ export const releasedPackages: Readonly<Record<string, string>> = {
   'packages/otel': 'package-otel.ts',
 };
 
-/** Builds the wheel of the Python library, and prints its path. */
-export const wheelScript = 'package-python.ts';
+/** Build the wheel and the source archive of the Python library, and print their paths. */
+export const pythonScripts = ['package-python.ts', 'package-python-source.ts'];
 
 /**
  * Builds each package in two new clones of the commit, with the scripts of each clone.
@@ -48,7 +48,7 @@ export function writeRelease(root: string, folder: string): void {
       writeFileSync(join(folder, basename(archive, '.tgz') + '.cdx.json'), components);
     }
     // It has no dependencies.
-    buildTwice(clones, wheelScript, folder);
+    for (const script of pythonScripts) buildTwice(clones, script, folder);
     writeFileSync(join(folder, 'CHANGES.md'), changesOf(root));
     writeFileSync(join(folder, 'SHA256SUMS'), checksumsOf(folder));
   } finally {

@@ -5,6 +5,7 @@ import { test as onEachDatabase } from '../server/test-kit/app-on-each-database.
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { checkBatches, startBatchService, type BatchService } from './check-batches.ts';
 import { checkRealCases, checkReplayedCases } from './check-guards.ts';
+import { checkManagement } from './check-management.ts';
 import type { LibraryMutant } from './library-mutants.ts';
 import { LibraryProgram, type Command } from './library-program.ts';
 import { startRealService } from './real-service.ts';
@@ -45,10 +46,15 @@ export function testGuards({ language, skip, build }: TestedLibrary, frameworks:
     checkBatches(started(), frameworks[0], service),
   );
 
-  onEachDatabase(`every ${language} guard gives the response of the table with a real service`, { skip }, async () => {
-    await using real = await startRealService();
-    for (const framework of frameworks) await checkRealCases(started(), framework, real);
-  });
+  onEachDatabase(
+    `the ${language} guards and management do what the tables say with a real service`,
+    { skip },
+    async () => {
+      await using real = await startRealService();
+      for (const framework of frameworks) await checkRealCases(started(), framework, real);
+      await checkManagement(started(), real.app);
+    },
+  );
 }
 
 /** The revocation check passes on the library, and detects builds of it that accept deleted keys. */

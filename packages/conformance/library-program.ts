@@ -8,6 +8,7 @@ interface Reply {
   readonly url?: string;
   readonly result?: { readonly valid: boolean; readonly [member: string]: unknown };
   readonly unavailable?: string;
+  readonly transcript?: Readonly<Record<string, unknown>>;
 }
 
 export interface GuardStart {
@@ -62,6 +63,11 @@ export class LibraryProgram implements AsyncDisposable {
   /** @returns the result, or undefined if it is unavailable */
   async verify(credential: string, options: Readonly<Record<string, unknown>> = {}): Promise<Reply['result']> {
     return (await this.#ask({ credential, options })).result;
+  }
+
+  /** Runs the scenario of `check-management.ts`. @returns what the library has returned */
+  async manage(url: string, managementKey: string): Promise<Reply['transcript']> {
+    return (await this.#ask({ management: { url, managementKey } })).transcript;
   }
 
   #ask(request: object): Promise<Reply> {

@@ -27,6 +27,8 @@ type entry struct {
 	batch    *batch
 	// Those that have received no outcome and have not left.
 	waiters []waiter
+	// Of the last one of them.
+	deadline time.Time
 }
 
 // batch is the questions of one request. The mutex of the sender protects its members.
@@ -37,6 +39,8 @@ type batch struct {
 	// The free ones of them, by their text.
 	free  map[string]*entry
 	bytes int
+	// Whether a question did not fit, or the next one does not.
+	isFull bool
 	// Ends the request. Nil until the batch is sent: only then can a question join it.
 	cancel context.CancelFunc
 	// Set when the batch is sent.
@@ -50,12 +54,14 @@ func (b *batch) add(asked question, caller waiter) *entry {
 		return equal
 	}
 	size := len(asked.text) + len(",")
-	if len(b.entries) == questionsMax || (len(b.entries) > 0 && b.bytes+size > batchBytesMax) {
+	b.isFull = b.isFull || len(b.entries) == questionsMax || (len(b.entries) > 0 && b.bytes+size > batchBytesMax)
+	if b.isFull {
 		return nil
 	}
-	added := &entry{asked, b, []waiter{caller}}
+	added := &entry{question: asked, batch: b, waiters: []waiter{caller}}
 	b.entries = append(b.entries, added)
 	b.bytes += size
+	b.isFull = len(b.entries) == questionsMax
 	if asked.isFree {
 		if b.free == nil {
 			b.free = map[string]*entry{}
@@ -69,6 +75,7 @@ func (b *batch) add(asked question, caller waiter) *entry {
 func (b *batch) remove(left *entry) {
 	index := slices.Index(b.entries, left)
 	b.entries = slices.Delete(b.entries, index, index+1)
+	b.isFull = false
 	b.bytes -= len(left.question.text) + len(",")
 	if left.question.isFree {
 		delete(b.free, left.question.text)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,9 +12,8 @@ import (
 )
 
 const (
-	deadline    = 3 * time.Second
-	inFlightMax = 2
-	waitingMax  = 10_000
+	deadline   = 3 * time.Second
+	waitingMax = 16_384
 )
 
 // batchSender sends questions in batches.
@@ -24,8 +22,12 @@ const (
 // deleted before the call is refused. Nothing is kept: a result goes to the callers that wait for it, and no later caller
 // receives it.
 type batchSender struct {
-	dial  dialer
-	clock clock
+	dial          dialer
+	authorization KeyFunc
+	// Replaces the connections of the sender. Nil without one.
+	roundTripper http.RoundTripper
+	target       destination
+	clock        clock
 
 	mutex sync.Mutex
 	// Unsent, oldest first.
@@ -33,15 +35,12 @@ type batchSender struct {
 	// The unsent batch that a question with these environments can join.
 	joinable map[string]*batch
 	// Callers whose question has not been sent.
-	waiting int
-	// Goroutines that send batches. They end when no question is left.
+	waiting  int
+	inFlight inFlight
+	// Goroutines that send batches. They end when no batch can be sent.
 	sending int
 	// Connections that no batch uses, at most one for each batch in flight.
 	idle []*connection
-}
-
-func newBatchSender(dial dialer, clock clock) *batchSender {
-	return &batchSender{dial: dial, clock: clock, joinable: map[string]*batch{}}
 }
 
 func (s *batchSender) ask(ctx context.Context, asked question) (Result, error) {
@@ -84,12 +83,21 @@ func (s *batchSender) join(asked question, caller waiter) *entry {
 		s.unsent = append(s.unsent, added)
 		s.joinable[asked.environments] = added
 	}
+	joined.deadline = s.clock.now().Add(deadline)
 	s.waiting++
-	if s.sending < inFlightMax {
+	s.startSending()
+	return joined
+}
+
+func (s *batchSender) startSending() {
+	if len(s.unsent) > 0 && s.sending < s.inFlight.limit(s.fullWaits()) {
 		s.sending++
 		go s.sendAll()
 	}
-	return joined
+}
+
+func (s *batchSender) fullWaits() bool {
+	return slices.ContainsFunc(s.unsent, func(b *batch) bool { return b.isFull })
 }
 
 func (s *batchSender) leave(left *entry, caller waiter) {
@@ -126,49 +134,82 @@ func (s *batchSender) removeUnsent(index int) {
 	}
 }
 
-// sendAll sends batches until no question is left.
+// sendAll sends batches until none can be sent.
 func (s *batchSender) sendAll() {
 	for {
 		// Goroutines that can run now, such as those that just received a result, ask first and join the batch.
 		runtime.Gosched()
-		ctx, taken := s.take()
+		ctx, taken, begun := s.take()
 		if taken == nil {
 			return
 		}
-		s.deliver(ctx, taken)
+		answered := s.deliver(ctx, taken)
 		taken.cancel()
+		s.mutex.Lock()
+		s.inFlight.end(begun, answered, s.fullWaits())
+		s.mutex.Unlock()
 	}
 }
 
-// take closes the oldest batch for further questions. It returns nil if there is none: then the calling goroutine ends.
-func (s *batchSender) take() (context.Context, *batch) {
+// take closes the oldest batch for further questions. It returns nil if none can be sent: then the calling goroutine ends.
+func (s *batchSender) take() (context.Context, *batch, flight) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if len(s.unsent) == 0 {
-		s.sending--
-		return nil, nil
+	for {
+		fullWaits := s.fullWaits()
+		if len(s.unsent) == 0 || s.inFlight.count >= s.inFlight.limit(fullWaits) {
+			s.sending--
+			return nil, nil, flight{}
+		}
+		taken := s.unsent[0]
+		s.removeUnsent(0)
+		for _, each := range taken.entries {
+			s.waiting -= len(each.waiters)
+		}
+		now := s.clock.now()
+		if fullWaits {
+			s.failLate(taken, now)
+		}
+		if len(taken.entries) == 0 {
+			continue
+		}
+		taken.deadline = now.Add(deadline)
+		ctx, cancel := s.clock.withTimeout(deadline)
+		taken.cancel = cancel
+		begun := s.inFlight.start(now, taken.isFull)
+		s.startSending()
+		return ctx, taken, begun
 	}
-	taken := s.unsent[0]
-	s.removeUnsent(0)
-	for _, each := range taken.entries {
-		s.waiting -= len(each.waiters)
-	}
-	taken.deadline = s.clock.now().Add(deadline)
-	ctx, cancel := s.clock.withTimeout(deadline)
-	taken.cancel = cancel
-	return ctx, taken
 }
 
-// deliver gives each caller of a batch its result or an error.
-func (s *batchSender) deliver(ctx context.Context, taken *batch) {
+// failLate is for an overload, in which a question whose result would come after its deadline would only take the place of others.
+func (s *batchSender) failLate(taken *batch, now time.Time) {
+	end := now.Add(s.inFlight.last)
+	err := unavailable(fmt.Sprintf("no result in time: a batch takes %v", s.inFlight.last.Round(time.Millisecond)))
+	taken.entries = slices.DeleteFunc(taken.entries, func(each *entry) bool {
+		if !each.deadline.Before(end) {
+			return false
+		}
+		for _, caller := range each.waiters {
+			caller <- outcome{err: err}
+		}
+		each.waiters = nil
+		return true
+	})
+}
+
+// deliver gives each caller of a batch its result or an error. It returns when the service has answered with results.
+func (s *batchSender) deliver(ctx context.Context, taken *batch) time.Time {
 	asked, results, err := s.send(ctx, taken)
 	if err != nil {
 		s.fail(taken, taken.entries, err)
-		return
+		return time.Time{}
 	}
+	answered := s.clock.now()
 	for index, each := range asked {
 		s.settle(each, results[index])
 	}
+	return answered
 }
 
 // send returns the entries that the service answered, with their results. It repeats free questions once, on a new connection,
@@ -186,18 +227,26 @@ func (s *batchSender) send(ctx context.Context, taken *batch) ([]*entry, []recei
 		return nil, nil, err
 	}
 	if received.status != http.StatusOK {
-		return nil, nil, fmt.Errorf("the service answered %d%s", received.status, codeOf(received))
+		return nil, nil, errorOf(received)
 	}
 	results, err := readResults(received.text, len(asked))
 	return asked, results, err
 }
 
 func (s *batchSender) exchange(ctx context.Context, asked []*entry, isRepeated bool) (answer, error) {
+	authorization, err := s.authorization(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	header := headerOf(authorization)
+	if s.roundTripper != nil {
+		return roundTrip(ctx, s.roundTripper, http.MethodPost, s.target.url.String(), header, bodyOf(asked))
+	}
 	used, err := s.connection(ctx, isRepeated)
 	if err != nil {
 		return answer{}, err
 	}
-	received, err := used.send(ctx, bodyOf(asked))
+	received, err := used.send(ctx, header, bodyOf(asked))
 	if err != nil {
 		used.close()
 		return answer{}, err
@@ -311,14 +360,4 @@ func (s *batchSender) closeIdle(only ...*connection) {
 		each.close()
 		return true
 	})
-}
-
-var codeForm = regexp.MustCompile(`"code":"([a-z_]{1,64})"`)
-
-// codeOf names the error of a problem document, for the message.
-func codeOf(received answer) string {
-	if found := codeForm.FindSubmatch(received.text); found != nil {
-		return fmt.Sprintf(" (%s)", found[1])
-	}
-	return ""
 }

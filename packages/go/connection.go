@@ -33,6 +33,8 @@ type dialer func(ctx context.Context) (*connection, error)
 type answer struct {
 	status int
 	text   []byte
+	// The field of this name.
+	retryAfter string
 }
 
 // connection is one connection to the service, which stays open between batches. One goroutine at a time uses it.
@@ -40,7 +42,6 @@ type answer struct {
 // It is not an [http.Transport], which repeats some requests itself, does not tell on which connection, and reports the end of a
 // connection with the same errors before and within a response.
 type connection struct {
-	header  http.Header
 	target  destination
 	network net.Conn
 	// The same, or TLS over it.
@@ -54,12 +55,15 @@ type connection struct {
 	endIdle func() bool
 }
 
-func newDialer(target destination, serviceKey string, tlsConfig *tls.Config) dialer {
-	header := http.Header{
-		"Authorization": {"Bearer " + serviceKey},
+func headerOf(authorization string) http.Header {
+	return http.Header{
+		"Authorization": {authorization},
 		"Content-Type":  {"application/json"},
 		"User-Agent":    {"keyreeve-go"},
 	}
+}
+
+func newDialer(target destination, tlsConfig *tls.Config) dialer {
 	// Kept, because TLS sessions are resumed by its cache.
 	secured := tlsConfigOf(target, tlsConfig)
 	return func(ctx context.Context) (*connection, error) {
@@ -78,7 +82,7 @@ func newDialer(target destination, serviceKey string, tlsConfig *tls.Config) dia
 		}
 		limit := &io.LimitedReader{R: stream}
 		reader := bufio.NewReader(limit)
-		return &connection{header: header, target: target, network: network, stream: stream, reader: reader, limit: limit}, nil
+		return &connection{target: target, network: network, stream: stream, reader: reader, limit: limit}, nil
 	}
 }
 
@@ -91,7 +95,7 @@ func tlsConfigOf(target destination, own *tls.Config) *tls.Config {
 		config.ServerName = target.url.Hostname()
 	}
 	if config.ClientSessionCache == nil {
-		config.ClientSessionCache = tls.NewLRUClientSessionCache(inFlightMax)
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	}
 	config.NextProtos = []string{"http/1.1"}
 	return config
@@ -99,8 +103,8 @@ func tlsConfigOf(target destination, own *tls.Config) *tls.Config {
 
 // send sends a batch. The error is errUnanswered if no byte of a response has arrived. After an error, the connection cannot be
 // used again.
-func (c *connection) send(ctx context.Context, body string) (answer, error) {
-	request, head, err := c.request(body)
+func (c *connection) send(ctx context.Context, header http.Header, body string) (answer, error) {
+	request, head, err := c.request(header, body)
 	if err != nil {
 		return answer{}, err
 	}
@@ -112,12 +116,12 @@ func (c *connection) send(ctx context.Context, body string) (answer, error) {
 	return received, err
 }
 
-func (c *connection) request(body string) (*http.Request, []byte, error) {
+func (c *connection) request(header http.Header, body string) (*http.Request, []byte, error) {
 	request, err := http.NewRequest(http.MethodPost, c.target.url.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
-	request.Header = c.header
+	request.Header = header
 	var text bytes.Buffer
 	err = request.Write(&text)
 	return request, text.Bytes(), err
@@ -152,7 +156,7 @@ func (c *connection) read(request *http.Request) (answer, error) {
 			return answer{}, err
 		}
 		c.isSpent = response.Close || response.StatusCode == http.StatusSwitchingProtocols || c.reader.Buffered() > 0
-		return answer{response.StatusCode, text}, nil
+		return answer{response.StatusCode, text, response.Header.Get("Retry-After")}, nil
 	}
 	return answer{}, errors.New("the service answered with interim responses only")
 }

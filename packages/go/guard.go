@@ -20,8 +20,6 @@ type GuardOptions struct {
 	// Returns the client IP, if a proxy is in front of the server. Text that is not an IP address counts as none. Default: the peer
 	// of the connection.
 	Address func(*http.Request) string
-	// Called with the reason of each 503, for the log. The reason is [context.Canceled] if the client has ended its request.
-	OnUnavailable func(*http.Request, error)
 }
 
 type resultKey struct{}
@@ -51,9 +49,6 @@ func (c *Client) Guard(options GuardOptions) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			accepted, refused := check.Request(r.Context(), r.Header, addressOf(r))
 			if refused != nil {
-				if refused.Cause != nil && options.OnUnavailable != nil {
-					options.OnUnavailable(r, refused.Cause)
-				}
 				refused.Write(w)
 				return
 			}

@@ -38,11 +38,12 @@ type programGuardOptions struct {
 }
 
 type programLine struct {
-	ID         int            `json:"id"`
-	Guard      *programGuard  `json:"guard"`
-	MoveClock  *programMove   `json:"moveClock"`
-	Credential string         `json:"credential"`
-	Options    programOptions `json:"options"`
+	ID         int                `json:"id"`
+	Guard      *programGuard      `json:"guard"`
+	MoveClock  *programMove       `json:"moveClock"`
+	Management *programManagement `json:"management"`
+	Credential string             `json:"credential"`
+	Options    programOptions     `json:"options"`
 }
 
 type programGuard struct {
@@ -58,10 +59,11 @@ type programMove struct {
 }
 
 type programReply struct {
-	ID          int     `json:"id"`
-	URL         string  `json:"url,omitempty"`
-	Result      *Result `json:"result,omitempty"`
-	Unavailable string  `json:"unavailable,omitempty"`
+	ID          int            `json:"id"`
+	URL         string         `json:"url,omitempty"`
+	Result      *Result        `json:"result,omitempty"`
+	Unavailable string         `json:"unavailable,omitempty"`
+	Transcript  map[string]any `json:"transcript,omitempty"`
 }
 
 var programOutput sync.Mutex
@@ -163,6 +165,8 @@ func runProgram() {
 		} else if read.MoveClock != nil {
 			clocks[read.MoveClock.URL].move(time.Duration(read.MoveClock.Ms) * time.Millisecond)
 			writeReply(programReply{ID: read.ID})
+		} else if read.Management != nil {
+			writeReply(programReply{ID: read.ID, Transcript: read.Management.run()})
 		} else {
 			go verifyLine(client, read)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,11 +23,17 @@ func free() Options { return Options{Cost: Cost(0)} }
 
 func newTestClient(t *testing.T, service *testService) *Client {
 	t.Helper()
-	client, err := New(Config{URL: service.url, ServiceKey: testKey})
+	return newClientOf(t, Config{URL: service.url, ServiceKey: testKey, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+}
+
+func newClientOf(t *testing.T, config Config) *Client {
+	t.Helper()
+	client, err := New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.sender.clock = newManualClock()
+	clock := newManualClock()
+	client.sender.clock, client.outages.clock = clock, clock
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }
@@ -313,10 +321,10 @@ func TestRule6ABatchFitsTheBoundOfTheService(t *testing.T) {
 	equal(t, []bool{third.size <= 1_000_100, len(third.questions) < 256}, []bool{true, true})
 }
 
-func TestRule6When10000QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
+func TestRule6When16384QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
 	service := newTestService(t, never)
 	client := newTestClient(t, service)
-	asked := questionsOf(t, numbersTo(10_000))
+	asked := questionsOf(t, numbersTo(16_384))
 	fill(t, client, service, Options{})
 	entries := make([]*entry, len(asked))
 	caller := make(waiter, 1)
@@ -326,7 +334,7 @@ func TestRule6When10000QuestionsWaitOneMoreIsRefusedAtOnce(t *testing.T) {
 	more := questionsOf(t, []string{"one more"})[0]
 	equal(t, client.sender.join(more, caller) == nil, true)
 	_, err := client.Verify(context.Background(), "one more", Options{})
-	assertUnavailable(t, err, "10000 verifications wait already")
+	assertUnavailable(t, err, "16384 verifications wait already")
 	for _, each := range entries {
 		client.sender.leave(each, caller)
 	}

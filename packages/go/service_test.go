@@ -25,9 +25,11 @@ type askedQuestion struct {
 type testRequest struct {
 	connection net.Conn
 	// Of the connection, in the order of acceptance.
-	number    int
-	size      int
-	questions []askedQuestion
+	number int
+	size   int
+	// The field of this name.
+	authorization string
+	questions     []askedQuestion
 }
 
 func (r *testRequest) credentials() []string {
@@ -133,7 +135,7 @@ func (s *testService) serve(connection net.Conn, number int, answer func(*testRe
 		if err := json.Unmarshal(body, &members); err != nil || received.URL.Path != "/auth/verify/batch" {
 			return
 		}
-		request := &testRequest{connection, number, len(body), members.Questions}
+		request := &testRequest{connection, number, len(body), received.Header.Get("Authorization"), members.Questions}
 		s.mutex.Lock()
 		s.requests = append(s.requests, request)
 		s.arrived.Broadcast()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// destination is where batches go. Plain HTTP is only for loopback, because every request contains a credential.
+// destination is where requests go. Plain HTTP is only for loopback, because every request contains a credential.
 type destination struct {
 	url   *url.URL
 	isTLS bool
@@ -16,7 +16,8 @@ type destination struct {
 	address string
 }
 
-func destinationOf(text string, allowPlainHTTP bool) (destination, error) {
+// destinationOf needs a path below that of the URL.
+func destinationOf(text string, allowPlainHTTP bool, path string) (destination, error) {
 	parsed, err := url.Parse(text)
 	if err != nil || !isServiceURL(text, parsed) {
 		return destination{}, invalid("URL: expected the URL of Keyreeve, such as https://auth.example.com")
@@ -29,7 +30,7 @@ func destinationOf(text string, allowPlainHTTP bool) (destination, error) {
 	if port == "" {
 		port = map[bool]string{false: "80", true: "443"}[isTLS]
 	}
-	target := parsed.JoinPath("auth/verify/batch")
+	target := parsed.JoinPath(path)
 	return destination{target, isTLS, net.JoinHostPort(parsed.Hostname(), port)}, nil
 }
 

@@ -4,8 +4,8 @@ import "errors"
 
 // ErrUnavailable is the only failure of a verification: the result is not known. Reject the credential.
 //
-// Use [errors.Is], because the error of a call also has the reason: the failure of the connection, or that of the context. It
-// contains no credential.
+// Use [errors.Is], because the error of a call also has the reason: the failure of the connection, that of the context, or an [Error]
+// with the response of the service. It contains no credential.
 var ErrUnavailable = errors.New("keyreeve: unavailable")
 
 type unavailableError struct {

@@ -7,8 +7,19 @@ export interface TokenPair {
   readonly refreshToken: string;
 }
 
-/** `per` is a duration such as `minute` or `month`; the service's documentation lists them. */
-export type KeyLimits = Readonly<Record<string, unknown>>;
+/** A verification spends one token of each, or as many as its cost. */
+export interface KeyLimits {
+  /** A bucket of `burst` tokens (default: `limit`), which is refilled with `limit` tokens in each window. */
+  readonly rate?: { readonly limit: number; readonly windowSeconds: number; readonly burst?: number } | null;
+  /** Of a day or month in UTC, or of all time. */
+  readonly quota?: { readonly limit: number; readonly per: 'day' | 'month' | 'ever' } | null;
+}
+
+/** The limits of a key or of an account, and what is used of the quota. */
+export interface ShownLimits {
+  readonly limits: KeyLimits | null;
+  readonly quotaUse: { readonly used: number; readonly resetsAt: string | null } | null;
+}
 
 export interface NewKey {
   /** Unique among the account's keys. */
@@ -21,6 +32,8 @@ export interface NewKey {
   readonly metadata?: Record<string, unknown> | null;
   readonly environment?: string;
   readonly limits?: KeyLimits | null;
+  /** With a management key: the SHA-256 of an existing secret, in hexadecimal. The response has no `key` then. */
+  readonly sha256?: string;
 }
 
 export interface ListedKey {
@@ -36,17 +49,92 @@ export interface CreatedKey extends ListedKey {
 }
 
 /** A merge patch: absent members keep their values, and null removes a value. */
-export type KeyChange = Partial<Omit<NewKey, 'environment'>> & { readonly disabled?: boolean };
+export type KeyChange = Partial<Omit<NewKey, 'environment' | 'sha256'>> & { readonly disabled?: boolean };
 
-export interface KeyDetails extends ListedKey {
+/** A key in a page of a list. */
+export interface KeySummary extends ListedKey {
   readonly scopes: readonly string[];
   readonly expiresAt: string | null;
   readonly disabledAt: string | null;
-  readonly addresses: readonly string[] | null;
-  readonly metadata: object | null;
   readonly lastUsedAt: string | null;
   readonly environment: string | null;
+  /** The prefix and the last characters of the secret. */
+  readonly hint: string | null;
 }
+
+export interface KeyDetails extends KeySummary, ShownLimits {
+  readonly addresses: readonly string[] | null;
+  readonly metadata: object | null;
+}
+
+export interface KeyQuery {
+  /** Part of the nickname, or the last characters of the hint. */
+  readonly search?: string;
+  readonly state?: 'active' | 'expiring' | 'expired' | 'disabled';
+  /** With `-`, descending. Default: `created`. */
+  readonly sort?: `${'' | '-'}${'created' | 'nickname' | 'lastUsed' | 'expires'}`;
+}
+
+export interface PageQuery {
+  /** Entries of the page, 1 to 100. Default: 100. */
+  readonly limit?: number;
+  /** `nextCursor` of the page before, with the same other parameters. */
+  readonly cursor?: string;
+}
+
+export interface Page<T> {
+  /** Also a page that is not the last can have few or none. */
+  readonly entries: readonly T[];
+  /** Null for the last page. */
+  readonly nextCursor: string | null;
+}
+
+export interface NewServiceAccount {
+  /** Unique among the service accounts of its creator. */
+  readonly name: string;
+  /** Your own id, for example of a tenant. */
+  readonly externalId?: string;
+}
+
+/** Absent members keep their values, and null removes the external id. */
+export interface ServiceAccountChange {
+  readonly name?: string;
+  readonly externalId?: string | null;
+}
+
+export interface ServiceAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  /** Null after the deletion of the account that created it. */
+  readonly creatorId: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Codes of errors that a program can expect. A later version of the service can have others. */
+export type ManagementErrorCode =
+  | 'account_limited'
+  | 'account_not_found'
+  | 'creator_required'
+  | 'external_id_taken'
+  | 'invalid_management_key'
+  | 'invalid_request'
+  | 'key_limit_reached'
+  | 'key_not_found'
+  | 'management_key_required'
+  | 'name_taken'
+  | 'nickname_invalid'
+  | 'nickname_taken'
+  | 'overlap_in_progress'
+  | 'reserved_scope'
+  | 'scope_not_entitled'
+  | 'secret_taken'
+  | 'service_account_limit_reached'
+  | 'too_many_changes'
+  | 'too_many_creations'
+  | 'too_many_in_progress'
+  | 'unavailable';
 
 export interface Rotation {
   /** For how long the previous secret stays valid. Default: a day. */

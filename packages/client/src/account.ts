@@ -11,11 +11,14 @@ import type {
   Rotation,
   TokenPair,
 } from './account-types.ts';
+import { Keys, type Caller } from './keys.ts';
 import { assertAddress } from './question.ts';
 import { serviceUrl } from './service-url.ts';
 
-export { KeyreeveError, type Service } from './account-request.ts';
+export { KeyreeveError, openResponse, send, type AccountRequest, type Service } from './account-request.ts';
 export type * from './account-types.ts';
+export { Keys, type Caller } from './keys.ts';
+export { Management, type ManagementOptions } from './management.ts';
 
 export interface SessionOptions extends Service {
   /** Called with the tokens of each refresh, so that the program can keep them. */
@@ -54,10 +57,12 @@ export async function signIn(options: SessionOptions, form: SignIn): Promise<Ses
 }
 
 /** A signed-in account. Create one for each session in the whole program: it refreshes its tokens once at a time. */
-export class Session {
+export class Session implements Caller {
   readonly #options: SessionOptions;
   #tokens: TokenPair;
   #refresh: Promise<void> | undefined;
+  /** Of the account. */
+  readonly keys: Keys = new Keys(this, 'auth/api-keys');
 
   /** @param tokens of an earlier sign-in @throws TypeError for a malformed URL, or plain HTTP to another host than loopback */
   constructor(options: SessionOptions, tokens: TokenPair) {
@@ -91,48 +96,51 @@ export class Session {
 
   /** @throws KeyreeveError `nickname_taken`, `key_limit_reached`, `scope_not_entitled` and others */
   createKey(key: NewKey): Promise<CreatedKey> {
-    return this.#call({ method: 'POST', path: 'auth/api-keys', body: key });
+    return this.keys.create(key);
   }
 
   async listKeys(): Promise<readonly ListedKey[]> {
-    return (await this.#call<{ apiKeys: ListedKey[] }>({ method: 'GET', path: 'auth/api-keys' })).apiKeys;
+    return (await this.call<{ apiKeys: ListedKey[] }>({ method: 'GET', path: 'auth/api-keys' })).apiKeys;
   }
 
   /** @throws KeyreeveError `key_not_found`, `not_key_owner` */
   getKey(id: number): Promise<KeyDetails> {
-    return this.#call({ method: 'GET', path: `auth/api-keys/${id}` });
+    return this.keys.get(id);
   }
 
   changeKey(id: number, change: KeyChange): Promise<KeyDetails> {
-    return this.#call({ method: 'PATCH', path: `auth/api-keys/${id}`, body: change });
+    return this.keys.change(id, change);
   }
 
   /** Replaces the secret. @throws KeyreeveError `overlap_in_progress` and others */
   rotateKey(id: number, rotation: Rotation = {}): Promise<RotatedKey> {
-    return this.#call({ method: 'POST', path: `auth/api-keys/${id}/rotate`, body: rotation });
+    return this.keys.rotate(id, rotation);
   }
 
   /** Every verification that starts after the promise is fulfilled rejects the key. Cannot be undone. */
-  async deleteKey(id: number): Promise<void> {
-    await this.#call({ method: 'DELETE', path: `auth/api-keys/${id}` });
+  deleteKey(id: number): Promise<void> {
+    return this.keys.delete(id);
   }
 
   async listSessions(): Promise<readonly ListedSession[]> {
-    return (await this.#call<{ sessions: ListedSession[] }>({ method: 'GET', path: 'auth/sessions' })).sessions;
+    return (await this.call<{ sessions: ListedSession[] }>({ method: 'GET', path: 'auth/sessions' })).sessions;
   }
 
   /** @throws KeyreeveError `session_not_found` */
   async endSession(id: string): Promise<void> {
-    await this.#call({ method: 'DELETE', path: `auth/sessions/${encodeURIComponent(id)}` });
+    await this.call({ method: 'DELETE', path: `auth/sessions/${encodeURIComponent(id)}` });
   }
 
   /** @returns the number of sessions that have ended */
   async endOtherSessions(): Promise<number> {
-    return (await this.#call<{ ended: number }>({ method: 'DELETE', path: 'auth/sessions' })).ended;
+    return (await this.call<{ ended: number }>({ method: 'DELETE', path: 'auth/sessions' })).ended;
   }
 
-  /** After 401 `invalid_access_token`, which shows that the request had no effect, refreshes and repeats the request once. */
-  async #call<T>(request: AccountRequest): Promise<T> {
+  /**
+   * Sends a request with the access token. After 401 `invalid_access_token`, which shows that the request had no effect, refreshes and
+   * repeats the request once.
+   */
+  async call<T>(request: AccountRequest): Promise<T> {
     await this.#refresh;
     const { accessToken } = this.#tokens;
     try {

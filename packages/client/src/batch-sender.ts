@@ -4,20 +4,26 @@
  * wait for it, and no later caller receives it.
  */
 import { Batch, type Entry, type Waiter } from './batch.ts';
-import type { Question } from './question.ts';
+import { InFlight } from './in-flight.ts';
+import { deadlineMs, type CallOptions, type Question } from './question.ts';
 import type { Timers } from './timers.ts';
 import { Unanswered, type Answer, type Transport } from './transport.ts';
-import { KeyreeveUnavailable } from './unavailable.ts';
+import { KeyreeveUnavailable, reasonOf, secondsOf } from './unavailable.ts';
 import { readResults, unavailableCode, type VerificationResult } from './verification-result.ts';
 
-const deadlineMs = 3_000;
-const inFlightMax = 2;
-const waitingMax = 10_000;
+const waitingMax = 16_384;
 const okStatus = 200;
 
+export interface Sending {
+  readonly transport: Transport;
+  readonly timers: Timers;
+  /** Returns the field `Authorization`. */
+  readonly authorization: () => string | Promise<string>;
+}
+
 export class BatchSender {
-  readonly #transport: Transport;
-  readonly #timers: Timers;
+  readonly #sending: Sending;
+  readonly #inFlight = new InFlight();
   /** Unsent, oldest first. */
   readonly #unsent: Batch[] = [];
   /**
@@ -25,24 +31,30 @@ export class BatchSender {
    * caller with an unknown environment makes no verification of another caller unavailable.
    */
   readonly #joinable = new Map<string, Batch>();
-  #inFlight = 0;
   #isScheduled = false;
 
-  constructor(transport: Transport, timers: Timers) {
-    this.#transport = transport;
-    this.#timers = timers;
+  constructor(sending: Sending) {
+    this.#sending = sending;
   }
 
-  /** @throws KeyreeveUnavailable without a result within 3 s, or if 10,000 callers wait already */
-  ask(question: Question): Promise<VerificationResult> {
+  /** @throws KeyreeveUnavailable without a result within 3 s, or if 16,384 callers wait already; the reason of the signal */
+  ask(question: Question, { signal, timeoutMs = deadlineMs }: CallOptions): Promise<VerificationResult> {
+    const { timers } = this.#sending;
     return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason as Error);
       if (this.#waiting() >= waitingMax)
         return reject(new KeyreeveUnavailable(`${waitingMax} verifications wait already`));
-      const waiter: Waiter = { resolve, reject, timer: undefined, isDone: false };
+      const release = (): void => {
+        timers.clearTimeout(timer);
+        signal?.removeEventListener('abort', leave);
+      };
+      const waiter: Waiter = { resolve, reject, deadlineMs: timers.now() + timeoutMs, release, isDone: false };
       const batch = this.#join(question, waiter);
-      waiter.timer = this.#timers.setTimeout(() => {
-        fail(batch, waiter, new KeyreeveUnavailable(`no result within ${deadlineMs} ms`));
-      }, deadlineMs);
+      const timer = timers.setTimeout(() => {
+        fail(batch, waiter, new KeyreeveUnavailable(`no result within ${timeoutMs} ms`));
+      }, timeoutMs);
+      const leave = (): void => fail(batch, waiter, signal?.reason);
+      signal?.addEventListener('abort', leave);
       this.#schedule();
     });
   }
@@ -57,71 +69,115 @@ export class BatchSender {
   #join(question: Question, waiter: Waiter): Batch {
     const last = this.#joinable.get(question.environments);
     if (last?.add(question, waiter)) return last;
-    const batch = new Batch(this.#timers, question.environments);
+    const batch = new Batch(question.environments);
     batch.add(question, waiter);
     this.#unsent.push(batch);
     this.#joinable.set(question.environments, batch);
     return batch;
   }
 
+  #fullWaits(): boolean {
+    return this.#unsent.some(({ isFull }) => isFull);
+  }
+
   #schedule(): void {
-    if (this.#isScheduled || this.#inFlight >= inFlightMax || this.#unsent.length === 0) return;
+    if (this.#isScheduled || this.#unsent.length === 0 || !this.#inFlight.canStart(this.#fullWaits())) return;
     this.#isScheduled = true;
-    this.#transport.soon(() => {
+    this.#sending.transport.soon(() => {
       this.#isScheduled = false;
       this.#sendNext();
     });
   }
 
   #sendNext(): void {
-    while (this.#inFlight < inFlightMax) {
+    for (let fullWaits = this.#fullWaits(); this.#inFlight.canStart(fullWaits); fullWaits = this.#fullWaits()) {
       const batch = this.#unsent.shift();
       if (!batch) return;
       if (this.#joinable.get(batch.environments) === batch) this.#joinable.delete(batch.environments);
-      if (batch.waiting === 0) continue;
-      this.#inFlight++;
-      void this.#deliver(batch).finally(() => {
-        this.#inFlight--;
-        this.#schedule();
-      });
+      if (fullWaits) this.#failLate(batch);
+      if (batch.waiting > 0) void this.#fly(batch);
     }
   }
 
-  /** Gives each caller of a batch its result or an error. Never rejects. */
-  async #deliver(batch: Batch): Promise<void> {
-    const entries = batch.open();
+  /** In an overload, a question whose result would come after its deadline would only take the place of others. */
+  #failLate(batch: Batch): void {
+    const { lastMs } = this.#inFlight;
+    const endMs = this.#sending.timers.now() + lastMs;
+    for (const waiter of batch.waiters())
+      if (waiter.deadlineMs < endMs)
+        fail(batch, waiter, new KeyreeveUnavailable(`no result in time: a batch takes ${Math.round(lastMs)} ms`));
+  }
+
+  async #fly(batch: Batch): Promise<void> {
+    const { timers } = this.#sending;
+    const flight = this.#inFlight.start(timers.now(), batch.isFull);
+    const isAnswered = await this.#deliver(batch);
+    this.#inFlight.end(flight, isAnswered ? timers.now() : undefined, this.#fullWaits());
+    this.#schedule();
+  }
+
+  /** Gives each caller of a batch its result or an error. Never rejects. @returns whether the service has answered with results */
+  async #deliver(batch: Batch): Promise<boolean> {
+    let entries = batch.open();
     try {
-      const [asked, answer] = await this.#send(batch, entries);
+      let authorization = this.#sending.authorization();
+      if (typeof authorization !== 'string') {
+        authorization = await whileWaiting(batch, authorization);
+        entries = batch.open();
+      }
+      const [asked, answer] = await this.#send(batch, entries, authorization);
       batch.cancel = undefined;
-      if (answer.status !== okStatus) throw new Error(`the service answered ${answer.status}${codeOf(answer)}`);
+      if (answer.status !== okStatus) throw new OtherStatus(answer);
       const results = readResults(answer.text, asked.length);
       for (const [index, entry] of asked.entries()) settle(batch, entry, results[index]);
+      return true;
     } catch (error) {
       for (const entry of entries) failAll(batch, entry, error);
+      return false;
     }
   }
 
   /** Repeats free questions once, on a new connection, if no byte of a response has arrived. */
-  async #send(batch: Batch, entries: readonly Entry[]): Promise<[readonly Entry[], Answer]> {
+  async #send(batch: Batch, entries: readonly Entry[], authorization: string): Promise<[readonly Entry[], Answer]> {
+    const { transport } = this.#sending;
     try {
-      return [entries, await this.#transport.send(bodyOf(entries), batch, false)];
+      return [entries, await transport.send({ body: bodyOf(entries), authorization, isRepeated: false }, batch)];
     } catch (error) {
       const repeatable = error instanceof Unanswered ? batch.open().filter(({ question }) => question.isFree) : [];
       for (const entry of entries) if (!repeatable.includes(entry)) failAll(batch, entry, error);
       if (repeatable.length === 0) throw error;
-      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch, true)];
+      const repeated = { body: bodyOf(repeatable), authorization, isRepeated: true };
+      return [repeatable, await transport.send(repeated, batch)];
     }
   }
 }
 
+/** The service has answered without results. */
+class OtherStatus extends Error {
+  readonly status: number;
+  /** Of a problem document. */
+  readonly code: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor({ status, text, retryAfter }: Answer) {
+    const code = /"code":"([a-z_]{1,64})"/.exec(text)?.[1];
+    super(`the service answered ${status}${code === undefined ? '' : ` (${code})`}`);
+    this.status = status;
+    this.code = code;
+    this.retryAfterSeconds = secondsOf(retryAfter);
+  }
+}
+
+/** A function for the service key that never returns must not occupy a place in flight. */
+function whileWaiting(batch: Batch, given: Promise<string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    batch.cancel = () => reject(new Error('no caller waits for the result'));
+    given.then(resolve, reject);
+  });
+}
+
 const bodyOf = (entries: readonly Entry[]): string =>
   `{"questions":[${entries.map(({ question }) => question.text).join(',')}]}`;
-
-/** Names the error of a problem document, for the message. */
-function codeOf({ text }: Answer): string {
-  const code = /"code":"([a-z_]{1,64})"/.exec(text)?.[1];
-  return code === undefined ? '' : ` (${code})`;
-}
 
 function settle(batch: Batch, entry: Entry, result: VerificationResult | undefined): void {
   if (result === undefined || (!result.valid && result.code === unavailableCode))
@@ -132,10 +188,12 @@ function settle(batch: Batch, entry: Entry, result: VerificationResult | undefin
 }
 
 function failAll(batch: Batch, { waiters }: Entry, cause: unknown): void {
-  const reason = cause instanceof Error ? cause.message : 'the request failed';
-  for (const waiter of waiters) fail(batch, waiter, new KeyreeveUnavailable(reason, { cause }));
+  const { status, code, retryAfterSeconds } = cause instanceof OtherStatus ? cause : {};
+  const details = { cause, ...(status && { status }), code, retryAfterSeconds };
+  const reason = reasonOf(cause);
+  for (const waiter of waiters) if (!waiter.isDone) fail(batch, waiter, new KeyreeveUnavailable(reason, details));
 }
 
-function fail(batch: Batch, waiter: Waiter, error: KeyreeveUnavailable): void {
+function fail(batch: Batch, waiter: Waiter, error: unknown): void {
   if (batch.finish(waiter)) waiter.reject(error);
 }

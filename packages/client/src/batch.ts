@@ -1,6 +1,5 @@
 /** A batch: the questions of one request, and the callers that wait for their results. */
 import type { Question } from './question.ts';
-import type { Timers } from './timers.ts';
 import type { Canceller } from './transport.ts';
 import type { VerificationResult } from './verification-result.ts';
 
@@ -13,8 +12,10 @@ const bytesPerUnitMax = 3;
 /** A caller of `verify`. */
 export interface Waiter {
   readonly resolve: (result: VerificationResult) => void;
-  readonly reject: (error: Error) => void;
-  timer: unknown;
+  readonly reject: (error: unknown) => void;
+  readonly deadlineMs: number;
+  /** Ends the timer, and the use of the signal. */
+  release: () => void;
   /** Whether the caller has received a result or an error. */
   isDone: boolean;
 }
@@ -27,17 +28,16 @@ export interface Entry {
 export class Batch implements Canceller {
   /** Of all its questions. */
   readonly environments: string;
-  readonly #timers: Timers;
   readonly #entries: Entry[] = [];
   /** Of free questions, by their text. */
   readonly #free = new Map<string, Entry>();
   #bytes = 0;
   #waiting = 0;
+  #isFull = false;
   /** Ends the request. Set while it is in flight. */
   cancel: (() => void) | undefined;
 
-  constructor(timers: Timers, environments: string) {
-    this.#timers = timers;
+  constructor(environments: string) {
     this.environments = environments;
   }
 
@@ -46,17 +46,23 @@ export class Batch implements Canceller {
     return this.#waiting;
   }
 
+  /** Whether a question did not fit, or the next one does not. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   /** @returns false if the batch is full */
   add(question: Question, waiter: Waiter): boolean {
     const equal = question.isFree ? this.#free.get(question.text) : undefined;
     if (equal) equal.waiters.push(waiter);
     else {
       const bytes = (question.text.length + 1) * bytesPerUnitMax;
-      const isFull = this.#entries.length === questionsMax || this.#bytes + bytes > bytesMax;
-      if (isFull && this.#entries.length > 0) return false;
+      if (this.#entries.length > 0 && this.#bytes + bytes > bytesMax) this.#isFull = true;
+      if (this.#isFull) return false;
       const entry = { question, waiters: [waiter] };
       this.#entries.push(entry);
       this.#bytes += bytes;
+      this.#isFull = this.#entries.length === questionsMax;
       if (question.isFree) this.#free.set(question.text, entry);
     }
     this.#waiting++;
@@ -68,11 +74,16 @@ export class Batch implements Canceller {
     return this.#entries.filter(({ waiters }) => waiters.some(({ isDone }) => !isDone));
   }
 
+  /** The callers that wait. */
+  waiters(): Waiter[] {
+    return this.#entries.flatMap(({ waiters }) => waiters.filter(({ isDone }) => !isDone));
+  }
+
   /** Marks a caller that receives its result or error now. @returns false if it has received one before */
   finish(waiter: Waiter): boolean {
     if (waiter.isDone) return false;
     waiter.isDone = true;
-    this.#timers.clearTimeout(waiter.timer);
+    waiter.release();
     if (--this.#waiting === 0) this.cancel?.();
     return true;
   }

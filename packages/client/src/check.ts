@@ -17,8 +17,6 @@ export interface CheckOptions {
   readonly cost?: number | undefined;
   /** Whether the response to an accepted request gets `RateLimit` and `RateLimit-Policy`. Default: false. */
   readonly rateLimitFields?: boolean | undefined;
-  /** Called with the cause of each 503, for the log. */
-  readonly onUnavailable?: ((error: unknown) => void) | undefined;
 }
 
 /** Either `result` or `refusal` is set. */
@@ -41,10 +39,7 @@ export type Outcome =
 export type Check = (headers: RequestHeaders, address?: string) => Promise<Outcome>;
 
 /** @throws TypeError for options that the service rejects */
-export function newCheck(
-  verifier: Verifier,
-  { onUnavailable, rateLimitFields = false, ...conditions }: CheckOptions = {},
-): Check {
+export function newCheck(verifier: Verifier, { rateLimitFields = false, ...conditions }: CheckOptions = {}): Check {
   assertOptions(conditions);
   const { scopes = [] } = conditions;
   return async (headers, address) => {
@@ -58,8 +53,8 @@ export function newCheck(
       if (presented.isApiKeyHeader && result.type !== 'api_key')
         return { refusal: problemResponse('invalid_credential') };
       return { result, headers: rateLimitFields ? limitFields(result) : {} };
-    } catch (error) {
-      onUnavailable?.(error);
+    } catch {
+      // The client logs it.
       return { refusal: unavailableResponse() };
     }
   };

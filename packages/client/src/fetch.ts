@@ -5,8 +5,9 @@ import { openFetchTransport } from './fetch-transport.ts';
 export { newCheck, type Check, type CheckOptions, type Outcome } from './check.ts';
 export type { KeyreeveOptions, Verifier } from './client.ts';
 export type { ProblemCode, Refusal } from './problem.ts';
-export type { VerifyOptions } from './question.ts';
+export type { CallOptions, VerifyOptions } from './question.ts';
 export type { HeaderLines, NodeRequest, RequestHeaders } from './request-credential.ts';
+export type { ServiceKey } from './service-key.ts';
 export { KeyreeveUnavailable } from './unavailable.ts';
 export type {
   AcceptedCredential,

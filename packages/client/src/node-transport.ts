@@ -2,25 +2,33 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import { Unanswered, type Answer, type Canceller, type Destination, type Transport } from './transport.ts';
+import {
+  Unanswered,
+  type Answer,
+  type BatchRequest,
+  type Canceller,
+  type Destination,
+  type Transport,
+} from './transport.ts';
 
 /** Shorter than the 65 s of the service and the 60 s of common load balancers. */
 const idleMs = 30_000;
 /** 256 results with the longest metadata, scopes and nicknames have less than half of it. */
 const answerCharsMax = 4_194_304;
 
-export function openNodeTransport({ url, headers }: Destination): Transport {
+export function openNodeTransport({ url, headers, ca }: Destination): Transport {
   const { Agent, request } = url.protocol === 'https:' ? https : http;
   const agent = new Agent({ keepAlive: true, timeout: idleMs });
   // Read from the URL once.
   const { protocol, hostname, port, pathname: path } = url;
   // A URL has an IPv6 address in brackets; the option has none.
-  const target = { protocol, hostname: hostname.replaceAll(/^\[|\]$/g, ''), port, path, method: 'POST' };
-  const send = (body: string, canceller: Canceller, isRepeated: boolean): Promise<Answer> =>
+  const host = { hostname: hostname.replaceAll(/^\[|\]$/g, ''), ...(ca !== undefined && { ca: [ca].flat() }) };
+  const target = { protocol, ...host, port, path, method: 'POST' };
+  const send = ({ body, authorization, isRepeated }: BatchRequest, canceller: Canceller): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const length = { 'Content-Length': Buffer.byteLength(body) };
+      const more = { Authorization: authorization, 'Content-Length': Buffer.byteLength(body) };
       const connection = isRepeated ? { agent: false } : { agent };
-      const sent = request({ ...target, ...connection, headers: { ...headers, ...length } });
+      const sent = request({ ...target, ...connection, headers: { ...headers, ...more } });
       canceller.cancel = () => sent.destroy(new Error('no caller waits for the result'));
       let socket: Socket | undefined;
       let bytesBefore = 0;
@@ -57,7 +65,9 @@ function readAnswer(response: http.IncomingMessage): Promise<Answer> {
       text += part;
       if (text.length > answerCharsMax) reject(new Error('the response is too long'));
     });
-    response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, text, retryAfter: response.headers['retry-after'] }),
+    );
     response.on('error', reject);
     response.on('close', () => reject(new Error('the response ended early')));
   });

@@ -1,6 +1,14 @@
 /** A question: one credential with its options, as an entry of `questions` of `POST /auth/verify/batch`. */
 
-export interface VerifyOptions {
+/** How long a call waits. */
+export interface CallOptions {
+  /** Ends the call, which then throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until the verification is unavailable, 1 to 3,000. Default: 3,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface VerifyOptions extends CallOptions {
   /** The credential must have all of them; an access token has none. At most 32. */
   readonly scopes?: readonly string[] | undefined;
   /** The IP address of the client that presents the credential, for keys that are limited to IP ranges. */
@@ -26,6 +34,8 @@ const scopeForm = /^[\x21\x23-\x5B\x5D-\x7E]{1,64}$/;
 const environmentsMax = 8;
 const environmentForm = /^[a-z][a-z0-9-]{0,15}$/;
 const costMax = 10_000;
+/** Of a verification. */
+export const deadlineMs = 3_000;
 
 const utf8 = new TextEncoder();
 
@@ -49,7 +59,7 @@ export function questionOf(credential: string, options: VerifyOptions): Question
 }
 
 /** @throws TypeError for options that the service rejects, except an unknown environment */
-export function assertOptions({ scopes, address, environments, cost }: VerifyOptions): void {
+export function assertOptions({ scopes, address, environments, cost, timeoutMs }: VerifyOptions): void {
   if (scopes !== undefined && !(scopes.length <= scopesMax && scopes.every((scope) => scopeForm.test(scope))))
     throw new TypeError(`scopes: expected at most ${scopesMax} scopes of RFC 6749 with at most 64 characters each`);
   if (environments !== undefined && !areEnvironments(environments))
@@ -57,6 +67,8 @@ export function assertOptions({ scopes, address, environments, cost }: VerifyOpt
   if (address !== undefined) assertAddress(address);
   if (cost !== undefined && !(Number.isInteger(cost) && cost >= 0 && cost <= costMax))
     throw new TypeError(`cost: expected a whole number from 0 to ${costMax}`);
+  if (timeoutMs !== undefined && !(timeoutMs >= 1 && timeoutMs <= deadlineMs))
+    throw new TypeError(`timeoutMs: expected a number from 1 to ${deadlineMs}`);
 }
 
 /** @throws TypeError */

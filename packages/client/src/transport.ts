@@ -1,19 +1,28 @@
-/** How batches reach the service. `node-transport.ts` uses sockets, `fetch-transport.ts` the `fetch` of edge runtimes. */
+/** How batches reach the service. `node-transport.ts` uses sockets, `fetch-transport.ts` a `fetch`. */
 
 /** A response whose content has arrived completely. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  /** The field of this name. */
+  readonly retryAfter?: string | null | undefined;
+}
+
+export interface BatchRequest {
+  readonly body: string;
+  /** The field of this name. */
+  readonly authorization: string;
+  /** Whether to use a new connection. */
+  readonly isRepeated: boolean;
 }
 
 export interface Transport {
   /**
    * Sends a batch. No question can join it after this call.
    * @param canceller receives the function that ends the request
-   * @param isRepeated whether to use a new connection
    * @throws Unanswered if no byte of a response has arrived; another error if one may have arrived
    */
-  send(body: string, canceller: Canceller, isRepeated: boolean): Promise<Answer>;
+  send(request: BatchRequest, canceller: Canceller): Promise<Answer>;
   /** Calls `run` soon, after the events that have already arrived were handled. */
   soon(run: () => void): void;
   /** Ends idle connections, and no request in flight. */
@@ -37,4 +46,8 @@ export interface Destination {
   /** Of `POST /auth/verify/batch`. */
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** Certificates of authorities, in PEM. Default: those of the runtime. */
+  readonly ca?: string | readonly string[] | undefined;
+  /** Default: that of the runtime. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }

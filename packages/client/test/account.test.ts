@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type * as contract from '@keyreeve/contract';
 import { newApp } from '../../server/test-kit/new-app.ts';
 import { test } from '../../server/test-kit/app-on-each-database.ts';
-import { KeyreeveError, Session, signIn, type TokenPair } from '../src/account.ts';
+import { freePort } from '../../server/test-kit/free-port.ts';
+import { KeyreeveError, Management, Session, signIn, type Keys, type TokenPair } from '../src/account.ts';
 import type * as types from '../src/account-types.ts';
 import { userAgent } from '../src/user-agent.ts';
 import { responseOf, startRawServer } from '../../conformance/replay-server.ts';
@@ -18,6 +19,11 @@ export type ComparedTypes = [
   Fits<types.RotatedKey, contract.RotatedKey>,
   Fits<types.ListedSession, contract.ListedSession>,
   Fits<contract.RotationBody, types.Rotation>,
+  Fits<contract.NewServiceAccountKeyBody, types.NewKey>,
+  Fits<types.KeySummary, contract.ListedKeyFull>,
+  Fits<types.ServiceAccount, contract.ServiceAccount>,
+  Fits<contract.KeyLimits, types.KeyLimits>,
+  Fits<contract.ErrorCode, types.ManagementErrorCode>,
 ];
 
 /** Not ASCII: Basic credentials are UTF-8. */
@@ -119,4 +125,31 @@ test('without a response the code is unavailable, and the request is sent once',
   await assert.rejects(session.listKeys(), isError('unavailable', 0));
   assert.equal(server.requests.length, 1);
   assert.throws(() => new Session({ url: 'http://auth.example.com' }, session.tokens), /plain HTTP/);
+});
+
+test('a session manages service accounts, and lists its keys in pages', async () => {
+  await using at = await fixture();
+  const management = new Management(at.session);
+  const { id } = await management.createServiceAccount({ name: 'nightly export' });
+  await management.keys(id).create({ nickname: 'export' });
+  at.app.clock.advance({ seconds: 700 });
+  assert.equal((await Array.fromAsync(management.keys(id).list({ search: 'export' }))).length, 1);
+  for (const other of ['..', 'a/b', '']) assert.throws(() => management.keys(other), TypeError);
+  for (const nickname of ['a', 'b']) await at.session.createKey({ nickname });
+  const page = await at.session.keys.page({ limit: 1, sort: 'nickname' });
+  assert.deepEqual([page.entries[0]?.nickname, typeof page.nextCursor], ['a', 'string']);
+});
+
+test('a signal and a time limit end a call, and the reason is in the message', async () => {
+  await using silent = await startRawServer(() => undefined);
+  const keys = (url: string): Keys => new Management({ url, managementKey: () => 'krv_management' }).keys('acc_1');
+  // oxlint-disable-next-line keyreeve/no-test-bounds -- no event ends the call before
+  await assert.rejects(keys(silent.url).get(1, { timeoutMs: 1 }), isError('unavailable', 0));
+  const controller = new AbortController();
+  const call = keys(silent.url).get(1, { signal: controller.signal });
+  controller.abort();
+  await assert.rejects(call, { name: 'AbortError' });
+  await assert.rejects(keys(`http://127.0.0.1:${await freePort()}`).get(1), {
+    message: /^Keyreeve gave no response: .*ECONNREFUSED/,
+  });
 });

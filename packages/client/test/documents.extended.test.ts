@@ -114,6 +114,17 @@ test('the snippet about accounts creates and deletes a key', async () => {
   assert.match(await run(at, readme['Accounts and keys'] ?? ''), /^krv_\w+\n\d+\n$/);
 });
 
+test('the snippet about service accounts manages keys', async () => {
+  using at = await fixture();
+  const json = async (...args: string[]): Promise<{ id: string; key: string }> =>
+    JSON.parse((await program.command([...args, '--json'])).stdout) as { id: string; key: string };
+  const { id } = await json('service-account', 'create', 'backend', '--manager', 'you@example.com');
+  const ofKey = ['--nickname', 'backend', '--scope', 'keyreeve:keys', '--address', '127.0.0.1'];
+  const { key } = await json('key', 'create', '--account', id, ...ofKey);
+  const env = { ...at.env, KEYREEVE_MANAGEMENT_KEY: key };
+  assert.match(await run({ ...at, env }, readme['Service accounts'] ?? ''), /^laptop krv_….{4}\n$/);
+});
+
 for (const framework of ['Express', 'Fastify', 'Hono', 'Other frameworks'])
   test(`the snippet for ${framework} protects its route`, async () => {
     using at = await fixture();

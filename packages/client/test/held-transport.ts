@@ -2,7 +2,7 @@
  * A transport without a network, whose batches the test answers. Everything that a batch causes happens within a few turns of the
  * event loop, so a test also sees what does not happen.
  */
-import type { Answer, Canceller, Transport } from '../src/transport.ts';
+import type { Answer, BatchRequest, Canceller, Transport } from '../src/transport.ts';
 
 export interface Question {
   readonly credential: string;
@@ -11,10 +11,13 @@ export interface Question {
 
 interface SentBatch {
   readonly questions: readonly Question[];
+  readonly authorization: string;
   /** Whether its request was ended. */
   isCancelled: boolean;
   /** Default: each credential is accepted, and the account has its name. */
   answer(results?: readonly object[]): void;
+  /** Answers without results. */
+  refuse(answer: Answer): void;
 }
 
 export const nameOf = ({ credential }: Question): object => ({
@@ -28,13 +31,15 @@ export const questionsOf = (body: string): readonly Question[] =>
 export class HeldTransport implements Transport {
   readonly sent: SentBatch[] = [];
 
-  send(body: string, canceller: Canceller): Promise<Answer> {
+  send({ body, authorization }: BatchRequest, canceller: Canceller): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const questions = questionsOf(body);
     const batch: SentBatch = {
       questions,
+      authorization,
       isCancelled: false,
       answer: (results = questions.map(nameOf)) => resolve({ status: 200, text: JSON.stringify({ results }) }),
+      refuse: resolve,
     };
     canceller.cancel = () => {
       batch.isCancelled = true;

@@ -6,6 +6,10 @@ export class ManualTimers implements Timers {
   #nowMs = 0;
   #ids = 0;
 
+  now(): number {
+    return this.#nowMs;
+  }
+
   setTimeout(run: () => void, ms: number): number {
     this.#pending.set(++this.#ids, { dueMs: this.#nowMs + ms, run });
     return this.#ids;

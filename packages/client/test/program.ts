@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '../src/client.ts';
 import { openFetchTransport } from '../src/fetch-transport.ts';
 import type { CheckOptions } from '../src/check.ts';
+import { manage } from './management-scenario.ts';
 import { openNodeTransport } from '../src/node-transport.ts';
 import type { VerifyOptions } from '../src/question.ts';
 import { applications } from './applications.ts';
@@ -14,6 +15,7 @@ interface Line {
   readonly id: number;
   readonly guard?: GuardLine;
   readonly moveClock?: { readonly url: string; readonly ms: number };
+  readonly management?: { readonly url: string; readonly managementKey: string };
   readonly credential?: string;
   readonly options?: VerifyOptions;
 }
@@ -32,12 +34,13 @@ const client = url === undefined || serviceKey === undefined ? undefined : new C
 /** By the URLs of the guarded applications. */
 const timersOfGuards = new Map<string, ManualTimers>();
 
-async function handle({ guard, moveClock, credential = '', options }: Line): Promise<object> {
+async function handle({ guard, moveClock, management, credential = '', options }: Line): Promise<object> {
   if (guard) return { url: await startGuard(guard) };
   if (moveClock) {
     timersOfGuards.get(moveClock.url)?.move(moveClock.ms);
     return {};
   }
+  if (management) return { transcript: await manage(management) };
   if (!client) throw new Error('KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set');
   try {
     return { result: await client.verify(credential, options) };

@@ -69,6 +69,7 @@ export const questionRules: readonly Rule[] = [
         [{ environments: ['Live'] }, /^environments/],
         [{ address: '127.0.0.1:80' }, /^address/],
         [{ address: '' }, /^address/],
+        ...[0, 3_001, NaN].map((timeoutMs): [object, RegExp] => [{ timeoutMs }, /^timeoutMs/]),
         ...[-1, 0.5, 10_001, NaN].map((cost): [object, RegExp] => [{ cost }, /^cost/]),
       ];
       for (const [options, message] of wrong)

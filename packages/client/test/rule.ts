@@ -1,6 +1,7 @@
 /** A rule of the library, and the client that most of them check: without a network, and with a clock that the test moves. */
 import type { Client } from '../src/client.ts';
 import { HeldTransport, settled } from './held-transport.ts';
+import type { ServiceKey } from '../src/service-key.ts';
 import type { Library } from './library.ts';
 import { ManualTimers } from './manual-timers.ts';
 
@@ -21,19 +22,27 @@ export interface Held {
   readonly start: Client['verify'];
   readonly timers: ManualTimers;
   readonly sent: HeldTransport['sent'];
+  /** Messages. */
+  readonly logged: readonly string[];
 }
 
 /** A client whose batches the test answers. */
-export function held({ Client }: Library): Held {
+export function held({ Client }: Library, key: ServiceKey = serviceKey): Held {
   const transport = new HeldTransport();
   const timers = new ManualTimers();
-  const client = new Client({ url: 'https://auth.example.com', serviceKey }, () => transport, timers);
-  const start: Client['verify'] = (credential, options) => {
-    const verified = client.verify(credential, options);
+  const logged: string[] = [];
+  const options = {
+    url: 'https://auth.example.com',
+    serviceKey: key,
+    log: (message: string) => void logged.push(message),
+  };
+  const client = new Client(options, () => transport, timers);
+  const start: Client['verify'] = (credential, asked) => {
+    const verified = client.verify(credential, asked);
     verified.catch(() => undefined);
     return verified;
   };
-  return { client, start, timers, sent: transport.sent };
+  return { client, start, timers, sent: transport.sent, logged };
 }
 
 export const isUnavailable =

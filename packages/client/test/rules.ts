@@ -4,7 +4,15 @@
  */
 import { batchRules } from './batch-rules.ts';
 import { connectionRules } from './connection-rules.ts';
+import { outageRules } from './outage-rules.ts';
+import { overloadRules } from './overload-rules.ts';
 import { questionRules } from './question-rules.ts';
 import type { Rule } from './rule.ts';
 
-export const rules: readonly Rule[] = [...batchRules, ...connectionRules, ...questionRules];
+export const rules: readonly Rule[] = [
+  ...batchRules,
+  ...overloadRules,
+  ...outageRules,
+  ...connectionRules,
+  ...questionRules,
+];

@@ -43,8 +43,8 @@ export const unsafeMutants: readonly Mutant[] = [
       },
       {
         file: 'batch-sender.ts',
-        find: `    const entries = batch.open();\n`,
-        replace: `    const entries = batch.open();\n    (this as any).flying = batch;\n`,
+        find: `    let entries = batch.open();\n`,
+        replace: `    let entries = batch.open();\n    (this as any).flying = batch;\n`,
       },
       {
         file: 'batch.ts',
@@ -64,15 +64,12 @@ export const unsafeMutants: readonly Mutant[] = [
       },
       {
         file: 'client.ts',
-        find: `    return canBeCredential(credential) ? this.#sender.ask(question)`,
-        replace: `    const found = kept.get(question.text);
-    if (found) return found;
-    const asked = this.#sender.ask(question);
-    asked.then((result) => {
+        find: `      const result = await this.#sender.ask(question, options);\n`,
+        replace: `      const found = kept.get(question.text);
+      if (found) return found;
+      const result = await this.#sender.ask(question, options);
       kept.set(question.text, result);
-      setTimeout(() => kept.delete(question.text), 100);
-    }, () => undefined);
-    return canBeCredential(credential) ? asked`,
+      setTimeout(() => kept.delete(question.text), 100);\n`,
       },
     ],
   },
@@ -144,8 +141,8 @@ export const ruleMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'batch-sender.ts',
-        find: `      return [repeatable, await this.#transport.send(bodyOf(repeatable), batch, true)];`,
-        replace: `      const again = () => this.#transport.send(bodyOf(repeatable), batch, true);
+        find: `      return [repeatable, await transport.send(repeated, batch)];`,
+        replace: `      const again = () => transport.send(repeated, batch);
       return [repeatable, await again().catch(again)];`,
       },
     ],
@@ -153,7 +150,7 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'a deadline of 30 s (rule 5)',
     rule: 'after 3 s without a result',
-    edits: [{ file: 'batch-sender.ts', find: `deadlineMs = 3_000`, replace: `deadlineMs = 30_000` }],
+    edits: [{ file: 'question.ts', find: `deadlineMs = 3_000`, replace: `deadlineMs = 30_000` }],
   },
   {
     name: 'a request stays open without a caller (rule 5)',
@@ -169,7 +166,32 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'three batches in flight (rule 6)',
     rule: 'at most two batches',
-    edits: [{ file: 'batch-sender.ts', find: `inFlightMax = 2`, replace: `inFlightMax = 3` }],
+    edits: [{ file: 'in-flight.ts', find: `min = 2`, replace: `min = 3` }],
+  },
+  {
+    name: 'a fixed number of batches in flight (rule 6)',
+    rule: 'the batches in flight follow',
+    edits: [{ file: 'in-flight.ts', find: `max = 16`, replace: `max = 2` }],
+  },
+  {
+    name: 'more batches in flight for a service that only gets slower (rule 6)',
+    rule: 'a service that works on one batch',
+    edits: [{ file: 'in-flight.ts', find: `this.#lastMs === 0 ? max :`, replace: `this.#lastMs >= 0 ? max :` }],
+  },
+  {
+    name: 'batches that are not full are sent beside two others (rule 6)',
+    rule: 'questions wait for a third batch',
+    edits: [{ file: 'in-flight.ts', find: `(fullWaits ? this.#limit : min)`, replace: `max` }],
+  },
+  {
+    name: 'late questions are sent (rule 6)',
+    rule: 'in an overload',
+    edits: [{ file: 'batch-sender.ts', find: `if (fullWaits) this.#failLate(batch);`, replace: `` }],
+  },
+  {
+    name: 'each failure is logged',
+    rule: 'an outage has one message per minute',
+    edits: [{ file: 'outage-log.ts', find: `periodMs = 60_000`, replace: `periodMs = 0` }],
   },
   {
     name: '257 questions in a batch (rule 6)',
@@ -183,8 +205,8 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'one question more waits (rule 6)',
-    rule: 'when 10,000 verifications wait',
-    edits: [{ file: 'batch-sender.ts', find: `waitingMax = 10_000`, replace: `waitingMax = 10_001` }],
+    rule: 'when 16,384 verifications wait',
+    edits: [{ file: 'batch-sender.ts', find: `waitingMax = 16_384`, replace: `waitingMax = 16_385` }],
   },
   {
     name: 'a credential of 4,097 bytes is sent (rule 8)',

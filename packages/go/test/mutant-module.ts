@@ -33,7 +33,7 @@ function makePackage(mutant: LibraryMutant, folder: string): void {
   mkdirSync(folder);
   const names: string[] = [];
   for (const file of readdirSync(packageFolder)) {
-    if (!file.endsWith('.go') || file === programFile) continue;
+    if (!file.endsWith('.go') || left.includes(file)) continue;
     const text = readFileSync(join(packageFolder, file), 'utf8');
     // Files whose names end in _test.go are not part of a package that another one imports.
     writeFileSync(
@@ -59,5 +59,5 @@ ${runs}
   writeFileSync(join(folder, 'run.go'), run);
 }
 
-/** It has the function TestMain. */
-const programFile = 'program_test.go';
+/** The first one has the function TestMain, and the other one is in a package of its own. */
+const left = ['program_test.go', 'example_test.go'];

@@ -56,7 +56,7 @@ export const goMutants: readonly LibraryMutant[] = [
   {
     name: 'rule 2: the last result of a question is kept',
     file: 'client.go',
-    from: '	return c.sender.ask(ctx, asked)\n',
+    from: '	result, err := c.sender.ask(ctx, asked)\n',
     to: `	if kept, ok := keptResults.Load(asked.text); ok {
 		return kept.(Result), nil
 	}
@@ -64,7 +64,6 @@ export const goMutants: readonly LibraryMutant[] = [
 	if err == nil {
 		keptResults.Store(asked.text, result)
 	}
-	return result, err
 `,
     test: 'Rule2No',
     isUnsafe: true,
@@ -128,16 +127,44 @@ export const goMutants: readonly LibraryMutant[] = [
   {
     name: 'rule 5: the deadline is 6 s',
     file: sender,
-    from: 'deadline    = 3 * time.Second',
-    to: 'deadline    = 6 * time.Second',
+    from: 'deadline   = 3 * time.Second',
+    to: 'deadline   = 6 * time.Second',
     test: 'Rule5',
   },
   {
     name: 'rule 6: three batches in flight',
-    file: sender,
-    from: 'inFlightMax = 2',
-    to: 'inFlightMax = 3',
+    file: 'in_flight.go',
+    from: 'inFlightMin = 2',
+    to: 'inFlightMin = 3',
     test: 'Rule6AtMost',
+  },
+  {
+    name: 'rule 6: a fixed number of batches in flight',
+    file: 'in_flight.go',
+    from: 'inFlightMax = 16',
+    to: 'inFlightMax = 2',
+    test: 'Rule6TheBatchesInFlightFollow',
+  },
+  {
+    name: 'rule 6: more batches in flight for a service that only gets slower',
+    file: 'in_flight.go',
+    from: 'if f.last == 0 {',
+    to: 'if f.last >= 0 {',
+    test: 'Rule6AServiceThatWorksOnOneBatch',
+  },
+  {
+    name: 'rule 6: late questions are sent',
+    file: sender,
+    from: '		if fullWaits {\n',
+    to: '		if fullWaits && now.IsZero() {\n',
+    test: 'Rule6InAnOverload',
+  },
+  {
+    name: 'each failure is logged',
+    file: 'outage_log.go',
+    from: 'outagePeriod = time.Minute',
+    to: 'outagePeriod = 0 * time.Minute',
+    test: 'OneMessagePerMinute',
   },
   {
     name: 'rule 6: batches of 257 questions',

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
 import { untilAnswered } from '../../conformance/until-answered.ts';
+import { newBackend } from '../../server/test-kit/service-accounts.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, run, runGo, skip } from './go.ts';
@@ -36,8 +37,8 @@ const settings = ({ url, serviceKey, credentials }: StartedService): Record<stri
   API_KEY: credentials['valid'] ?? '',
 });
 
-test('the README of the Go library shows two programs', () => {
-  assert.deepEqual([...files.keys()].toSorted(), ['orders', 'verify']);
+test('the README of the Go library shows three programs', () => {
+  assert.deepEqual([...files.keys()].toSorted(), ['manage', 'orders', 'verify']);
 });
 
 test('the first example in Go prints what the README shows', { skip }, async () => {
@@ -49,6 +50,16 @@ test('the first example in Go prints what the README shows', { skip }, async () 
   // Keyreeve has not answered within the deadline of the library.
   while (output.includes('no result within')) ({ output } = await runOnce());
   const [, shown] = / \/\/ (.*)$/m.exec(files.get('verify') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('the example of the management in Go prints what the README shows', { skip }, async () => {
+  using folder = newTempFolder();
+  const program = await buildSnippet('manage', folder.path);
+  await using service = await startRealService();
+  const { key } = await newBackend(service.app);
+  const { output } = await run(program, [], folder.path, { ...settings(service), KEYREEVE_MANAGEMENT_KEY: key });
+  const [, shown] = / \/\/ (.*)$/m.exec(files.get('manage') ?? '') ?? [];
   assert.equal(output.trim(), shown);
 });
 

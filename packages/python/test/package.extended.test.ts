@@ -1,17 +1,19 @@
 /** The wheel of the Python library that is published, and broken builds, which the tests of the rules detect. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { backend, buildWheel } from '../../../scripts/package-python.ts';
+import { backend, buildSdist, buildWheel } from '../../../scripts/package-python.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { makeMutant, pythonMutants } from './mutants.ts';
 import { runPython, runRules, skip } from './python.ts';
 
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
 test('the wheel has the library with its types, and needs no other package', { skip }, async () => {
   using folder = newTempFolder();
-  const wheel = buildWheel(fileURLToPath(new URL('../../..', import.meta.url)), join(folder.path, 'built'));
+  const wheel = buildWheel(root, join(folder.path, 'built'));
   const args = ['-m', 'pip', 'install', '--no-index', '--no-deps', '--disable-pip-version-check'];
   const target = join(folder.path, 'installed');
   const { status, output } = await runPython([...args, '--target', target, wheel], {});
@@ -24,6 +26,38 @@ test('the wheel has the library with its types, and needs no other package', { s
   const imported = await runPython(['-S', '-c', code], { PYTHONPATH: target });
   assert.equal(imported.output.trim(), join(target, 'keyreeve/__init__.py'));
 });
+
+test(
+  'the source archive builds the same wheel, and the archives name the repository of the build',
+  { skip },
+  async () => {
+    using folder = newTempFolder();
+    const url = 'https://forge.example.com/keyreeve/keyreeve';
+    process.env['KEYREEVE_REPOSITORY_URL'] = url;
+    const [wheel, sdist] = [buildWheel(root, join(folder.path, 'wheel')), buildSdist(root, join(folder.path, 'sdist'))];
+    delete process.env['KEYREEVE_REPOSITORY_URL'];
+    const again = join(folder.path, 'again');
+    const offline = [
+      '--no-index',
+      '--no-build-isolation',
+      '--no-deps',
+      '--no-cache-dir',
+      '--disable-pip-version-check',
+    ];
+    const { status, output } = await runPython(['-m', 'pip', 'wheel', ...offline, '--wheel-dir', again, sdist], {});
+    assert.equal(status, 0, output);
+    // The metadata of the archive is that of the wheel, and an index accepts it.
+    const code = `import json, sys, zipfile
+from packaging.metadata import Metadata
+files = [{i.filename: z.read(i).decode() for i in z.infolist()} for z in map(zipfile.ZipFile, sys.argv[1:])]
+metadata = next(text for name, text in files[0].items() if name.endswith("METADATA"))
+assert Metadata.from_email(metadata, validate=True).description_content_type == "text/markdown"
+print(json.dumps([files[0] == files[1], [line for line in metadata.splitlines() if line.startswith("Project-URL")]]))`;
+    const compared = await runPython(['-c', code, wheel, join(again, basename(wheel))], {});
+    const urls = [`Project-URL: Repository, ${url}`, `Project-URL: Issues, ${url}/issues`];
+    assert.deepEqual(JSON.parse(compared.output), [true, urls], compared.output);
+  },
+);
 
 test('a new environment for the build gets every package that the build backend needs', { skip }, async () => {
   const code = `import importlib.metadata as m, json, re, sys

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from management_scenario import manage
 from manual_clock import ManualClock
 
 from keyreeve import Keyreeve, KeyreeveUnavailable
@@ -75,6 +76,9 @@ def main() -> None:
         elif "moveClock" in line:
             _clocks[line["moveClock"]["url"]].move(line["moveClock"]["ms"])
             write({"id": line["id"]})
+        elif "management" in line:
+            options = line["management"]
+            write({"id": line["id"], "transcript": manage(options["url"], options["managementKey"])})
         elif client is None:
             raise ValueError("KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set")
         elif line["id"] % 2 == 0:

@@ -8,7 +8,7 @@ import { pythonEnvironment, runPython, runRules, skip } from './python.ts';
 test('the Python library keeps the rules', { skip }, async () => {
   const { status, output } = await runRules('*');
   assert.equal(status, 0, output);
-  assert.match(output, /^Ran 4\d tests/m);
+  assert.match(output, /^Ran [45]\d tests/m);
 });
 
 test('the Python library and its tests have the right types', { skip }, async () => {

@@ -56,7 +56,8 @@ def ask(client: Keyreeve, names: Iterable[str], waiter: Callable[[], Any] = Aske
     asked = []
     for name in names:
         added = waiter()
-        asked.append((added, client._sender.ask(question_of(name, conditions_of((), None, None), None), added)))
+        question = question_of(name, conditions_of((), None, None), None)
+        asked.append((added, client._sender.ask(question, added, client._clock.now() + 3)))
     return asked
 
 

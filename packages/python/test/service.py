@@ -42,6 +42,8 @@ class Service:
 
     def __init__(self, answer: Callable[[Request], None] = Request.answer) -> None:
         self._answer = answer
+        # Called with the headers of each request, whose names are in lower case.
+        self.seen: Callable[[dict[bytes, bytes]], None] = lambda lines: None
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[Request] = []
@@ -78,10 +80,12 @@ class Service:
         try:
             with connection.makefile("rb") as reader:
                 while head := reader.readline():
+                    lines = {}
                     while line := reader.readline().strip():
                         name, _, value = line.partition(b":")
-                        if name.lower() == b"content-length":
-                            length = int(value)
+                        lines[name.lower()] = value.strip()
+                    self.seen(lines)
+                    length = int(lines[b"content-length"])
                     assert head == b"POST /auth/verify/batch HTTP/1.1\r\n", head
                     request = Request(connection, number, json.loads(reader.read(length))["questions"])
                     with self._arrived:

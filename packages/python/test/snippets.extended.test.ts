@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
 import { untilAnswered } from '../../conformance/until-answered.ts';
+import { newBackend } from '../../server/test-kit/service-accounts.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
@@ -61,7 +62,10 @@ const settings = ({ url, serviceKey, credentials }: StartedService): Record<stri
 });
 
 test('the README shows a file for each guard', () => {
-  assert.deepEqual([...files.keys()].toSorted(), ['settings.py', 'verify.py', ...Object.keys(servers)].toSorted());
+  assert.deepEqual(
+    [...files.keys()].toSorted(),
+    ['manage.py', 'settings.py', 'verify.py', ...Object.keys(servers)].toSorted(),
+  );
 });
 
 test('the first example prints what the README shows', { skip }, async () => {
@@ -71,6 +75,15 @@ test('the first example prints what the README shows', { skip }, async () => {
   // Keyreeve has not answered within the deadline of the library.
   while (output.includes('no result within')) ({ output } = await run());
   const [, shown] = / {2}# (.*)$/m.exec(files.get('verify.py') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('the example of the management prints what the README shows', { skip }, async () => {
+  await using service = await startRealService();
+  const { key } = await newBackend(service.app);
+  const text = files.get('manage.py') ?? '';
+  const { output } = await runPython(['-c', text], { ...settings(service), KEYREEVE_MANAGEMENT_KEY: key });
+  const [, shown] = / {2}# (.*)$/m.exec(text) ?? [];
   assert.equal(output.trim(), shown);
 });
 

@@ -163,16 +163,16 @@ class Rules(RulesCase):
             service.requests[0].answer()
             self.assertEqual(len(service.wait_for(3)[2].questions), 248)
 
-    def test_rule_6_10_000_questions_wait_and_one_more_is_refused_at_once(self) -> None:
+    def test_rule_6_16_384_questions_wait_and_one_more_is_refused_at_once(self) -> None:
         with Service(never) as service:
             client = self.client(service)
             self.fill(client, service)
-            asked = ask(client, (str(number) for number in range(10_000)))
-            with self.assertRaisesRegex(KeyreeveUnavailable, "^10000 verifications wait already$"):
+            asked = ask(client, (str(number) for number in range(16_384)))
+            with self.assertRaisesRegex(KeyreeveUnavailable, "^16384 verifications wait already$"):
                 ask(client, ["one more"])
-            with self.assertRaisesRegex(KeyreeveUnavailable, "^10000 verifications wait already$"):
+            with self.assertRaisesRegex(KeyreeveUnavailable, "^16384 verifications wait already$"):
                 client.verify("one more")
-            with self.assertRaisesRegex(KeyreeveUnavailable, "^10000 verifications wait already$"):
+            with self.assertRaisesRegex(KeyreeveUnavailable, "^16384 verifications wait already$"):
                 asyncio.run(client.verify_async("one more"))
             for _, leave in asked:
                 leave()

@@ -1,20 +1,57 @@
-"""Verifies API keys and access tokens of Keyreeve. Guards are in keyreeve.fastapi, .flask, .django, .asgi and .wsgi."""
+"""Verifies API keys and access tokens of Keyreeve, and manages them.
+
+Guards are in keyreeve.fastapi, .flask, .django, .asgi and .wsgi.
+"""
 
 from ._check import AcceptedRequest, Check, HeaderLines
 from ._client import Keyreeve
+from ._management import Keys, Management
 from ._problem import Refusal
+from ._records import (
+    CreatedKey,
+    KeyChange,
+    KeyDetails,
+    KeyLimits,
+    KeySummary,
+    Page,
+    Quota,
+    QuotaUse,
+    RateLimit,
+    RotatedKey,
+    ServiceAccount,
+    ServiceAccountChange,
+    ShownLimits,
+)
 from ._result import AcceptedCredential, RefusedCredential, RemainingLimit, VerificationResult
-from ._unavailable import KeyreeveUnavailable
+from ._service_key import ServiceKey
+from ._unavailable import KeyreeveError, KeyreeveUnavailable
 
 __all__ = [
     "AcceptedCredential",
     "AcceptedRequest",
     "Check",
+    "CreatedKey",
     "HeaderLines",
+    "KeyChange",
+    "KeyDetails",
+    "KeyLimits",
+    "KeySummary",
     "Keyreeve",
+    "KeyreeveError",
     "KeyreeveUnavailable",
+    "Keys",
+    "Management",
+    "Page",
+    "Quota",
+    "QuotaUse",
+    "RateLimit",
     "Refusal",
     "RefusedCredential",
     "RemainingLimit",
+    "RotatedKey",
+    "ServiceAccount",
+    "ServiceAccountChange",
+    "ServiceKey",
+    "ShownLimits",
     "VerificationResult",
 ]

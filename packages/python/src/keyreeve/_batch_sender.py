@@ -1,4 +1,4 @@
-"""Sends questions in batches, from at most two threads.
+"""Sends questions in batches, each from a thread of its own.
 
 A question joins only a batch that no thread has taken to send, so its verification starts after the call: a key that was
 deleted before the call is refused. Nothing is kept: a result goes to the callers that wait for it, and no later caller
@@ -14,17 +14,18 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from ._clock import Clock
 from ._connection import Answer, Connection, Unanswered
+from ._in_flight import Flight, InFlight
+from ._outage_log import OutageLog
 from ._question import Question
 from ._result import UNAVAILABLE, VerificationResult, read_results
-from ._unavailable import KeyreeveUnavailable
+from ._unavailable import KeyreeveUnavailable, seconds_of
 
 DEADLINE_SECONDS = 3.0
-IN_FLIGHT_MAX = 2
-WAITING_MAX = 10_000
+WAITING_MAX = 16_384
 # The service accepts 256 questions and 1,050,688 bytes.
 QUESTIONS_MAX = 256
 BYTES_MAX = 1_000_000
@@ -40,10 +41,12 @@ class Waiter(Protocol):
 
 
 class _Entry:
-    __slots__ = ("batch", "question", "waiters")
+    __slots__ = ("batch", "deadline", "question", "waiters")
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        # Of its last waiter.
+        self.deadline = 0.0
         self.waiters: list[Waiter] = []
         # None until a thread has taken the entry.
         self.batch: _Batch | None = None
@@ -52,9 +55,10 @@ class _Entry:
 class _Batch:
     """Entries that a thread has taken, and the connection that sends them."""
 
-    def __init__(self, entries: list[_Entry], connection: Connection) -> None:
+    def __init__(self, entries: list[_Entry], connection: Connection, flight: Flight) -> None:
         self.entries = entries
         self.connection = connection
+        self.flight = flight
         self.is_in_flight = True
 
     def has_waiters(self) -> bool:
@@ -74,13 +78,17 @@ class BatchSender:
         self._free: dict[bytes, _Entry] = {}
         # Callers whose question has not been sent.
         self._waiting = 0
+        # Of the unsent questions.
+        self._bytes = 0
+        self._in_flight = InFlight()
         self._threads = 0
         self._idle_threads = 0
         self._connections: set[Connection] = set()
         self._closes = 0
+        self.outages = OutageLog(clock)
 
-    def ask(self, question: Question, waiter: Waiter) -> Callable[[], None]:
-        """Returns a function that the caller calls when it stops waiting. Raises KeyreeveUnavailable if 10,000 wait."""
+    def ask(self, question: Question, waiter: Waiter, deadline: float) -> Callable[[], None]:
+        """Returns a function that the caller calls when it stops waiting. Raises KeyreeveUnavailable if 16,384 wait."""
         with self._lock:
             if self._waiting >= WAITING_MAX:
                 raise KeyreeveUnavailable(f"{WAITING_MAX} verifications wait already")
@@ -88,9 +96,11 @@ class BatchSender:
             if entry is None:
                 entry = _Entry(question)
                 self._unsent.append(entry)
+                self._bytes += _size(entry)
                 if question.is_free:
                     self._free[question.text] = entry
             entry.waiters.append(waiter)
+            entry.deadline = deadline
             self._waiting += 1
             self._wake_thread()
         asked = entry
@@ -102,10 +112,18 @@ class BatchSender:
             self._closes += 1
             self._work.notify_all()
 
+    def _full_waits(self) -> bool:
+        return len(self._unsent) >= QUESTIONS_MAX or self._bytes > BYTES_MAX
+
+    def _can_start(self) -> bool:
+        return bool(self._unsent) and self._in_flight.can_start(self._full_waits())
+
     def _wake_thread(self) -> None:
+        if not self._can_start():
+            return
         if self._idle_threads > 0:
             self._work.notify()
-        elif self._threads < IN_FLIGHT_MAX:
+        elif self._threads < self._in_flight.limit(self._full_waits()):
             self._threads += 1
             # A daemon, so that it does not keep the process alive.
             threading.Thread(target=self._run, name="keyreeve", daemon=True).start()
@@ -120,6 +138,7 @@ class BatchSender:
                 self._waiting -= 1
                 if not entry.waiters:
                     self._unsent.remove(entry)
+                    self._bytes -= _size(entry)
                     self._free.pop(entry.question.text, None)
             elif batch.is_in_flight and not batch.has_waiters():
                 # No answer outlives its callers, and a thread does not wait for an answer that no caller reads.
@@ -135,25 +154,39 @@ class BatchSender:
 
     def _next_batch(self, connection: Connection) -> _Batch | None:
         """Waits for questions. Returns None when the thread has to end."""
-        with self._lock:
-            closes = self._closes
-            self._idle_threads += 1
-            while not self._unsent:
-                if not self._clock.wait(self._work, IDLE_SECONDS) or (closes != self._closes and not self._unsent):
-                    break
-            self._idle_threads -= 1
-            if not self._unsent:
-                self._threads -= 1
-                self._connections.discard(connection)
-                return None
-            batch = _Batch(self._take(), connection)
-            for entry in batch.entries:
-                entry.batch = batch
-                self._waiting -= len(entry.waiters)
-                self._free.pop(entry.question.text, None)
-            if self._unsent:
+        while True:
+            with self._lock:
+                if not self._wait_for_work():
+                    self._threads -= 1
+                    self._connections.discard(connection)
+                    return None
+                now, full_waits = self._clock.now(), self._full_waits()
+                taken = self._take()
+                late: list[Waiter] = []
+                # In an overload, a question whose result would come after its deadline would only take the place of others.
+                end = now + self._in_flight.last if full_waits else now
+                for entry in [each for each in taken if each.deadline < end]:
+                    taken.remove(entry)
+                    late.extend(entry.waiters)
+                    entry.waiters = []
+                batch = _Batch(taken, connection, self._in_flight.start(now, full_waits)) if taken else None
+                for entry in taken:
+                    entry.batch = batch
                 self._wake_thread()
-            return batch
+            milliseconds = round(self._in_flight.last * 1_000)
+            for waiter in late:
+                waiter.deliver(KeyreeveUnavailable(f"no result in time: a batch takes {milliseconds} ms"))
+            if batch is not None:
+                return batch
+
+    def _wait_for_work(self) -> bool:
+        closes = self._closes
+        self._idle_threads += 1
+        while not self._can_start():
+            if not self._clock.wait(self._work, IDLE_SECONDS) or (closes != self._closes and not self._unsent):
+                break
+        self._idle_threads -= 1
+        return self._can_start()
 
     def _take(self) -> list[_Entry]:
         """Takes the oldest questions. The environments are equal: the service rejects a batch with an unknown one."""
@@ -164,7 +197,7 @@ class BatchSender:
         while self._unsent and len(taken) < QUESTIONS_MAX:
             entry = self._unsent[0]
             if entry.question.environments == environments:
-                size += len(entry.question.text) + 1
+                size += _size(entry)
                 if taken and size > BYTES_MAX:
                     break
                 taken.append(entry)
@@ -172,26 +205,35 @@ class BatchSender:
                 others.append(entry)
             self._unsent.popleft()
         self._unsent.extendleft(reversed(others))
+        for entry in taken:
+            self._waiting -= len(entry.waiters)
+            self._bytes -= _size(entry)
+            self._free.pop(entry.question.text, None)
         return taken
 
     def _deliver(self, batch: _Batch) -> None:
         """Gives each caller of a batch its result or an error. Never raises."""
         deadline = self._clock.now() + DEADLINE_SECONDS
+        ended = None
         try:
             asked, answer = self._send(batch, deadline)
             if answer.status != _OK:
-                raise ValueError(f"the service answered {answer.status}{_code_of(answer)}")
+                raise _OtherStatus(answer)
             results = read_results(answer.text, len(asked))
+            ended = self._clock.now()
         except Exception as error:
             self._finish(batch, [(entry, self._unavailable(error, deadline)) for entry in batch.entries], is_last=True)
         else:
             self._finish(batch, list(zip(asked, map(_outcome, results))), is_last=True)
+        with self._lock:
+            self._in_flight.end(batch.flight, ended, self._full_waits())
+            self._wake_thread()
 
     def _send(self, batch: _Batch, deadline: float) -> tuple[list[_Entry], Answer]:
         """Repeats free questions once, on a new connection, if the first one fails before the deadline and before a response."""
         entries = batch.entries
         try:
-            return entries, batch.connection.send(_body_of(entries), deadline, is_repeated=False)
+            return entries, batch.connection.send(_body_of(entries), deadline, False, batch.has_waiters)
         except Unanswered as error:
             if self._clock.now() >= deadline:
                 raise
@@ -201,7 +243,7 @@ class BatchSender:
             self._finish(batch, [(entry, self._unavailable(error, deadline)) for entry in spent])
             if not repeated:
                 raise
-            return repeated, batch.connection.send(_body_of(repeated), deadline, is_repeated=True)
+            return repeated, batch.connection.send(_body_of(repeated), deadline, True, batch.has_waiters)
 
     def _finish(
         self,
@@ -224,6 +266,8 @@ class BatchSender:
         """After the deadline of the batch, each of its callers has waited for as long: all get the error of a late result."""
         if self._clock.now() >= deadline:
             error = late()
+        elif isinstance(cause, _OtherStatus):
+            error = KeyreeveUnavailable(str(cause), **cause.details)
         else:
             error = KeyreeveUnavailable(str(cause) or type(cause).__name__)
         error.__cause__ = cause
@@ -292,7 +336,20 @@ def late() -> KeyreeveUnavailable:
     return KeyreeveUnavailable(f"no result within {DEADLINE_SECONDS:g} s")
 
 
-def _code_of(answer: Answer) -> str:
-    """Names the error of a problem document, for the message."""
-    code = re.search(rb'"code":"([a-z_]{1,64})"', answer.text)
-    return f" ({code[1].decode()})" if code else ""
+class _OtherStatus(Exception):
+    """The service has answered without results."""
+
+    def __init__(self, answer: Answer) -> None:
+        found = re.search(rb'"code":"([a-z_]{1,64})"', answer.text)
+        code = found and found[1].decode()
+        super().__init__(f"the service answered {answer.status}{f' ({code})' if code else ''}")
+        self.details: dict[str, Any] = {
+            "status": answer.status,
+            "retry_after_seconds": seconds_of(answer.retry_after),
+            **({"code": code} if code else {}),
+        }
+
+
+def _size(entry: _Entry) -> int:
+    """With its comma."""
+    return len(entry.question.text) + 1

@@ -6,7 +6,6 @@ problem document.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from ._unavailable import KeyreeveUnavailable
 
 VALUE_CHARS_MAX = 4_096
 
-_log = logging.getLogger("keyreeve")
 _BEARER = re.compile(r"bearer +([\x21-\x2B\x2D-\x7E]+) *", re.IGNORECASE | re.ASCII)
 
 # Names and values, one pair for each line. Names have any case. Bytes are Latin-1.
@@ -70,15 +68,15 @@ class Check:
         headers: of the request, such as `request.headers.items()`.
         address: the client IP, for keys that are limited to IP ranges. Text that is not an IP address counts as none.
         Returns the result, or the response to send instead: 401, 403 or 429, and 503 if the result is not known within
-        3 s. The logger `keyreeve` records the reason of each 503.
+        3 s.
         """
         presented = _read(headers)
         if isinstance(presented, Refusal):
             return presented
         try:
             result = self.client.verify_with(presented.text, self.conditions, _known(address))
-        except KeyreeveUnavailable as error:
-            return _fail_closed(error)
+        except KeyreeveUnavailable:
+            return unavailable()
         return self._outcome(presented, result)
 
     async def check_async(self, headers: HeaderLines, address: str | None = None) -> AcceptedRequest | Refusal:
@@ -88,8 +86,8 @@ class Check:
             return presented
         try:
             result = await self.client.verify_with_async(presented.text, self.conditions, _known(address))
-        except KeyreeveUnavailable as error:
-            return _fail_closed(error)
+        except KeyreeveUnavailable:
+            return unavailable()
         return self._outcome(presented, result)
 
     def _outcome(self, presented: _Presented, result: VerificationResult) -> AcceptedRequest | Refusal:
@@ -103,11 +101,6 @@ class Check:
 
 def _known(address: str | None) -> str | None:
     return address if address is not None and is_ip_address(address) else None
-
-
-def _fail_closed(error: KeyreeveUnavailable) -> Refusal:
-    _log.warning("a request gets 503: %s", error)
-    return unavailable()
 
 
 def _read(headers: HeaderLines) -> _Presented | Refusal:

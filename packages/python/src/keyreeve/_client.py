@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import contextlib
+import copy
+import os
 import ssl
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import _batch_sender
 from ._batch_sender import BatchSender, Senders
 from ._clock import Clock
 from ._connection import Connection
+from ._outage_log import OutageLog
 from ._question import Conditions, can_be_credential, conditions_of, question_of
 from ._result import RefusedCredential, VerificationResult
+from ._service_key import ServiceKey, authorization_of
 from ._service_url import destination_of
 from ._unavailable import KeyreeveUnavailable
-
-_SERVICE_KEY = re.compile(r"[\x21-\x2B\x2D-\x7E]+")
+USER_AGENT = "keyreeve-python"
 
 
 class Keyreeve:
     """Verifies credentials. Use one client for all threads and event loops of a process.
 
     url: of Keyreeve, such as https://auth.example.com.
-    service_key: an API key with the scope keyreeve:verify.
+    service_key: an API key with the scope keyreeve:verify, or a function that returns the current one. Threads of the client call it
+    for each request.
+    service_key_file: instead of service_key, a file with the key, which is read for each request.
     allow_plain_http: allows http: to other hosts than loopback. The service key and all credentials are then sent
     unencrypted.
     ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
@@ -36,29 +41,29 @@ class Keyreeve:
     def __init__(
         self,
         url: str,
-        service_key: str,
+        service_key: ServiceKey | None = None,
         *,
+        service_key_file: str | os.PathLike[str] | None = None,
         allow_plain_http: bool = False,
         ssl_context: ssl.SSLContext | None = None,
         _clock: Clock | None = None,
     ) -> None:
-        if not _SERVICE_KEY.fullmatch(service_key):
-            raise ValueError("service_key: expected an API key")
-        destination = destination_of(url, allow_plain_http)
+        authorization = authorization_of("service_key", service_key, service_key_file)
+        destination = destination_of(url, allow_plain_http, "auth/verify/batch")
         # One context for all connections, because reading the certificate authorities takes milliseconds.
         self._context = (ssl_context or ssl.create_default_context()) if destination.is_tls else None
         self._has_own_context = ssl_context is not None
-        headers = {
-            # Common firewalls block requests without it.
-            "User-Agent": "keyreeve-python",
-            "Authorization": f"Bearer {service_key}",
-            "Content-Type": "application/json",
-        }
+        # Common firewalls block requests without the first one.
+        fixed = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
         self._url = url
         clock = self._clock = _clock or Clock()
-        self._senders = Senders(
-            lambda: BatchSender(lambda: Connection(destination, headers, self._usable_context(), clock), clock)
-        )
+
+        def connect() -> Connection:
+            return Connection(
+                destination, lambda: {**fixed, "Authorization": authorization()}, self._usable_context(), clock
+            )
+
+        self._senders = Senders(lambda: BatchSender(connect, clock))
 
     @property
     def _sender(self) -> BatchSender:
@@ -89,7 +94,8 @@ class Keyreeve:
         environments: the accepted ones, 1 to 8. Default: the first one of the installation.
         cost: tokens that the verification spends from each limit, 0 to 10,000. 0 only checks the limits. Default: 1.
         Returns the result. A refused credential is a result too.
-        Raises KeyreeveUnavailable if the result is not known within 3 s: reject the credential.
+        Raises KeyreeveUnavailable if the result is not known within 3 s: reject the credential. The logger `keyreeve` has one
+        message per minute while verifications fail.
         Raises ValueError for options that the service rejects.
         """
         return self.verify_with(credential, conditions_of(scopes, environments, cost), address)
@@ -112,12 +118,14 @@ class Keyreeve:
             return RefusedCredential("malformed")
         until = self._clock.now() + _batch_sender.DEADLINE_SECONDS
         waiter = _ThreadWaiter()
-        leave = self._sender.ask(question, waiter)
-        try:
-            outcome = waiter.wait(self._clock, until)
-        finally:
-            leave()
-        return _result_of(outcome)
+        sender = self._sender
+        with _counted(sender.outages):
+            leave = sender.ask(question, waiter, until)
+            try:
+                outcome = waiter.wait(self._clock, until)
+            finally:
+                leave()
+            return _result_of(outcome)
 
     async def verify_with_async(
         self, credential: str, conditions: Conditions, address: str | None
@@ -127,12 +135,14 @@ class Keyreeve:
             return RefusedCredential("malformed")
         until = self._clock.now() + _batch_sender.DEADLINE_SECONDS
         waiter = _waiter_of_task()
-        leave = self._sender.ask(question, waiter)
-        try:
-            outcome = await waiter.wait(self._clock, until)
-        finally:
-            leave()
-        return _result_of(outcome)
+        sender = self._sender
+        with _counted(sender.outages):
+            leave = sender.ask(question, waiter, until)
+            try:
+                outcome = await waiter.wait(self._clock, until)
+            finally:
+                leave()
+            return _result_of(outcome)
 
     def close(self) -> None:
         """Ends idle connections. The client can still be used."""
@@ -215,8 +225,18 @@ def _waiter_of_task() -> _TaskWaiter | _TrioWaiter:
     return _TaskWaiter()
 
 
+@contextlib.contextmanager
+def _counted(outages: OutageLog) -> Iterator[None]:
+    try:
+        yield
+    except KeyreeveUnavailable as error:
+        outages.failed(error)
+        raise
+    outages.flush()
+
+
 def _result_of(outcome: VerificationResult | KeyreeveUnavailable) -> VerificationResult:
     if isinstance(outcome, KeyreeveUnavailable):
         # A new one, because several callers can have the same outcome, and raising changes the exception.
-        raise KeyreeveUnavailable(*outcome.args) from outcome.__cause__
+        raise copy.copy(outcome) from outcome.__cause__
     return outcome

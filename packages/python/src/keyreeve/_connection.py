@@ -7,7 +7,7 @@ import http.client
 import select
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ._clock import Clock
@@ -27,6 +27,8 @@ class Unanswered(Exception):
 class Answer:
     status: int
     text: bytes
+    # The field of this name.
+    retry_after: str | None
 
 
 class _Response(http.client.HTTPResponse):
@@ -44,22 +46,31 @@ class _Response(http.client.HTTPResponse):
 
 class Connection:
     def __init__(
-        self, destination: Destination, headers: Mapping[str, str], context: ssl.SSLContext | None, clock: Clock
+        self,
+        destination: Destination,
+        headers: Callable[[], Mapping[str, str]],
+        context: ssl.SSLContext | None,
+        clock: Clock,
     ) -> None:
+        """headers: returns those of the next request."""
         self._clock = clock
         self._destination = destination
         self._headers = headers
         self._context = context
         self._http: http.client.HTTPConnection | None = None
 
-    def send(self, body: bytes, deadline: float, is_repeated: bool) -> Answer:
-        """Sends a batch. `deadline` is a time of the clock. A repeated batch gets a new connection.
+    def send(self, body: bytes, deadline: float, is_repeated: bool, has_callers: Callable[[], bool]) -> Answer:
+        """Sends a batch, unless its callers have left. `deadline` is a time of the clock. A repeated batch gets a new connection.
 
-        Raises Unanswered, OSError, HTTPException or ValueError. A redirect is an answer like every other status.
+        Raises Unanswered, OSError, HTTPException or ValueError, and what the function for the service key raises. A redirect is an answer like every other status.
         """
+        headers = self._headers()
         try:
             connection = self._open(deadline, is_repeated)
-            return self._exchange(connection, body, deadline)
+            # `abort` ends only a connection that is open.
+            if not has_callers():
+                raise Unanswered("no caller waits for the result")
+            return self._exchange(connection, headers, body, deadline)
         except BaseException:
             self.close()
             raise
@@ -93,17 +104,19 @@ class Connection:
         if self._context is not None:
             connection.sock = self._context.wrap_socket(sock, server_hostname=connection.host)
 
-    def _exchange(self, connection: http.client.HTTPConnection, body: bytes, deadline: float) -> Answer:
+    def _exchange(
+        self, connection: http.client.HTTPConnection, headers: Mapping[str, str], body: bytes, deadline: float
+    ) -> Answer:
         connection.sock.settimeout(self._clock.socket_timeout(deadline))
         # If sending fails, the service may have answered before it read the whole body.
         with contextlib.suppress(OSError):
-            connection.request("POST", self._destination.path, body, dict(self._headers))
+            connection.request("POST", self._destination.path, body, dict(headers))
         connection.sock.settimeout(self._clock.socket_timeout(deadline))
         with connection.getresponse() as response:
             text = self._read(response, deadline)
             if response.will_close:
                 self.close()
-            return Answer(response.status, text)
+            return Answer(response.status, text, response.getheader("Retry-After"))
 
     def _read(self, response: http.client.HTTPResponse, deadline: float) -> bytes:
         parts: list[bytes] = []

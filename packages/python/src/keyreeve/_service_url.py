@@ -18,8 +18,8 @@ class Destination:
     path: str
 
 
-def destination_of(url: str, allow_plain_http: bool) -> Destination:
-    """Raises ValueError if the URL is malformed, has a user, query or fragment, or is plain HTTP to another host."""
+def destination_of(url: str, allow_plain_http: bool, path: str) -> Destination:
+    """path: below that of the URL. Raises ValueError if the URL is malformed, has a user, query or fragment, or is plain HTTP to another host."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -30,4 +30,4 @@ def destination_of(url: str, allow_plain_http: bool) -> Destination:
         raise ValueError("url: expected the URL of Keyreeve, such as https://auth.example.com")
     if parts.scheme == "http" and not _LOOPBACK.fullmatch(host) and not allow_plain_http:
         raise ValueError("url: plain HTTP is allowed to loopback only; use https, or set allow_plain_http")
-    return Destination(parts.scheme == "https", host, port, f"{parts.path.rstrip('/')}/auth/verify/batch")
+    return Destination(parts.scheme == "https", host, port, f"{parts.path.rstrip('/')}/{path}")

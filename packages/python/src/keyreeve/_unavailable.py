@@ -1,5 +1,49 @@
-"""The only exception of a verification."""
+"""The exceptions of this library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class KeyreeveUnavailable(Exception):
-    """The result is not known: reject the credential. The message has the reason, and no credential."""
+    """The result of a verification is not known: reject the credential. The message has the reason, and no credential.
+
+    status: of the service's response; 0 without one.
+    code: of the service's problem document, such as `invalid_credential` for the service key; `unavailable` without one.
+    retry_after_seconds: of Retry-After.
+    """
+
+    def __init__(
+        self, reason: str, *, status: int = 0, code: str = "unavailable", retry_after_seconds: int | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
+
+
+class KeyreeveError(Exception):
+    """A request to manage keys or service accounts has failed. The message is the detail of the problem document (RFC 9457).
+
+    status: of the service's response; 0 without one.
+    code: stable, such as `nickname_taken`; `unavailable` without a response of the service.
+    retry_after_seconds: of Retry-After.
+    problem: all members of the problem document.
+    """
+
+    def __init__(
+        self, reason: str, *, status: int = 0, problem: Mapping[str, Any] = {}, retry_after_seconds: int | None = None
+    ) -> None:
+        detail, code = problem.get("detail"), problem.get("code")
+        super().__init__(detail if isinstance(detail, str) else reason)
+        self.status = status
+        self.code = code if isinstance(code, str) else "unavailable"
+        self.retry_after_seconds = retry_after_seconds
+        self.problem = problem
+
+
+def seconds_of(retry_after: str | None) -> int | None:
+    """None for a date, and without the field."""
+    text = retry_after or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

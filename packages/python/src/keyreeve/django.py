@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from ._check import AcceptedRequest, Check
 from ._client import Keyreeve
 from ._problem import Refusal
+from ._service_key import ServiceKey
 from .wsgi import credential_lines
 
 View = Callable[..., Any]
@@ -24,11 +25,13 @@ View = Callable[..., Any]
 class _RequiredSettings(TypedDict):
     # Of Keyreeve, such as https://auth.example.com.
     URL: str
-    # An API key with the scope keyreeve:verify.
-    SERVICE_KEY: str
 
 
 class DjangoSettings(_RequiredSettings, total=False):
+    # One of both. An API key with the scope keyreeve:verify, or a function that returns the current one.
+    SERVICE_KEY: ServiceKey
+    # A file with the key, which is read for each request.
+    SERVICE_KEY_FILE: str
     ALLOW_PLAIN_HTTP: bool
     # Returns the client IP, if a proxy is in front of the server. Default: the peer of the connection.
     ADDRESS: Callable[[HttpRequest], "str | None"]
@@ -116,12 +119,13 @@ def _guarded(view: View, check: Callable[[], Check]) -> View:
 def _client() -> Keyreeve:
     """One for each URL and service key, so that the guards of an application share batches."""
     options: DjangoSettings = settings.KEYREEVE
-    return _client_for(options["URL"], options["SERVICE_KEY"], options.get("ALLOW_PLAIN_HTTP", False))
+    key, file = options.get("SERVICE_KEY"), options.get("SERVICE_KEY_FILE")
+    return _client_for(options["URL"], key, file, options.get("ALLOW_PLAIN_HTTP", False))
 
 
 @functools.cache
-def _client_for(url: str, service_key: str, allow_plain_http: bool) -> Keyreeve:
-    return Keyreeve(url, service_key, allow_plain_http=allow_plain_http)
+def _client_for(url: str, key: ServiceKey | None, file: str | None, allow_plain_http: bool) -> Keyreeve:
+    return Keyreeve(url, key, service_key_file=file, allow_plain_http=allow_plain_http)
 
 
 def _address_of(request: HttpRequest) -> str | None:

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { releasedPackages, wheelScript, writeRelease } from '../../../../scripts/release-files.ts';
+import { pythonScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
 import { git } from '../../../../scripts/run-files.ts';
 import { runPython, skip } from '../../../python/test/python.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -34,7 +34,13 @@ test(
 
     const names = ['keyreeve-0.1.0', 'keyreeve-client-0.1.0', 'keyreeve-otel-0.1.0'];
     const wheel = 'keyreeve-0.1.0-py3-none-any.whl';
-    const files = ['CHANGES.md', wheel, ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`])].toSorted();
+    const sources = 'keyreeve-0.1.0.tar.gz';
+    const files = [
+      'CHANGES.md',
+      wheel,
+      sources,
+      ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`]),
+    ].toSorted();
     assert.deepEqual(readdirSync(release).toSorted(), ['SHA256SUMS', ...files].toSorted());
     const read = (name: string): string => readFileSync(join(release, name), 'utf8');
     assert.equal(read('CHANGES.md'), `${changes}\n`);
@@ -46,7 +52,8 @@ test(
     assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/dist\/cli\/main\.js$/m);
     assert.match(contained('keyreeve-client-0.1.0.tgz'), /^package\/dist\/node\.d\.ts$/m);
     assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
-    for (const name of names) assert.doesNotMatch(contained(`${name}.tgz`), /local/);
+    assert.match(contained(sources), /^keyreeve-0\.1\.0\/src\/keyreeve\/py\.typed$/m);
+    for (const name of [...names.map((each) => `${each}.tgz`), sources]) assert.doesNotMatch(contained(name), /local/);
 
     // Name and time of each file.
     const listing =
@@ -106,7 +113,7 @@ test('a release is rejected if two builds of a package differ', () => {
   mkdirSync(root);
   newRepository(root);
   write(root, 'package.json', '{ "type": "module" }');
-  const scripts = [...Object.values(releasedPackages), wheelScript];
+  const scripts = [...Object.values(releasedPackages), ...pythonScripts];
   for (const different of scripts) {
     for (const script of scripts)
       write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));

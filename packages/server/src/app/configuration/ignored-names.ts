@@ -7,6 +7,7 @@
 export const clientNames: Readonly<Record<string, string>> = {
   KEYREEVE_URL: 'URL of the service, for a backend with a client library.',
   KEYREEVE_SERVICE_KEY: 'API key with the scope `keyreeve:verify`, for a backend with a client library.',
+  KEYREEVE_MANAGEMENT_KEY: 'API key with the scope `keyreeve:keys`, for a backend with a client library.',
   KEYREEVE_KEY: 'API key, in the line that the console shows with a new key.',
   KEYREEVE_WEBHOOK_SECRET: 'Secret of a [webhook endpoint](webhooks.md), for its receiver.',
   KEYREEVE_CANARY_CREDENTIAL: 'Credential of `keyreeve prove-revocation --url`, for a [check from outside](proof.md).',

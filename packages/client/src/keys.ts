@@ -1,0 +1,92 @@
+/** Requests about the API keys of an account. */
+import type { AccountRequest } from './account-request.ts';
+import type {
+  CreatedKey,
+  KeyChange,
+  KeyDetails,
+  KeyQuery,
+  KeySummary,
+  NewKey,
+  Page,
+  PageQuery,
+  RotatedKey,
+  Rotation,
+} from './account-types.ts';
+import type { CallOptions } from './question.ts';
+
+/** Sends requests with a credential: a session, or a client with a management key. */
+export interface Caller {
+  /** @returns the content of the response @throws KeyreeveError for every response except success, and without one */
+  call<T>(request: AccountRequest): Promise<T>;
+}
+
+export class Keys {
+  readonly #caller: Caller;
+  readonly #path: string;
+
+  /** @param path of the keys */
+  constructor(caller: Caller, path: string) {
+    this.#caller = caller;
+    this.#path = path;
+  }
+
+  /** @throws KeyreeveError `nickname_taken`, `key_limit_reached`, `scope_not_entitled` and others */
+  create(key: NewKey, options: CallOptions = {}): Promise<CreatedKey> {
+    return this.#caller.call({ ...options, method: 'POST', path: this.#path, body: key });
+  }
+
+  /** @returns a page. {@link Keys.list} reads all of them */
+  async page(query: KeyQuery & PageQuery = {}, options: CallOptions = {}): Promise<Page<KeySummary>> {
+    // Without a limit, the response would be no page.
+    const path = `${this.#path}${queryOf({ ...query, view: 'full', limit: query.limit ?? 100 })}`;
+    const read = await this.#caller.call<KeyList>({ ...options, method: 'GET', path });
+    return { entries: read.apiKeys, nextCursor: read.nextCursor };
+  }
+
+  /** All keys, page by page. */
+  list(query: KeyQuery = {}, options: CallOptions = {}): AsyncIterable<KeySummary> {
+    return entriesOf((cursor) => this.page({ ...query, ...cursor }, options));
+  }
+
+  /** @throws KeyreeveError `key_not_found` */
+  get(id: number, options: CallOptions = {}): Promise<KeyDetails> {
+    return this.#caller.call({ ...options, method: 'GET', path: `${this.#path}/${id}` });
+  }
+
+  /** Changes also the limits of the key. */
+  change(id: number, change: KeyChange, options: CallOptions = {}): Promise<KeyDetails> {
+    return this.#caller.call({ ...options, method: 'PATCH', path: `${this.#path}/${id}`, body: change });
+  }
+
+  /** Replaces the secret. @throws KeyreeveError `overlap_in_progress` and others */
+  rotate(id: number, rotation: Rotation = {}, options: CallOptions = {}): Promise<RotatedKey> {
+    return this.#caller.call({ ...options, method: 'POST', path: `${this.#path}/${id}/rotate`, body: rotation });
+  }
+
+  /** Every verification that starts after the promise is fulfilled rejects the key. Cannot be undone. */
+  async delete(id: number, options: CallOptions = {}): Promise<void> {
+    await this.#caller.call({ ...options, method: 'DELETE', path: `${this.#path}/${id}` });
+  }
+}
+
+interface KeyList {
+  readonly apiKeys: readonly KeySummary[];
+  readonly nextCursor: string | null;
+}
+
+/** Parameters that are undefined are left out. */
+export function queryOf(parameters: object): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}
+
+/** The entries of all pages. */
+export async function* entriesOf<T>(read: (cursor: PageQuery) => Promise<Page<T>>): AsyncGenerator<T> {
+  let page = await read({});
+  yield* page.entries;
+  while (page.nextCursor !== null) {
+    page = await read({ cursor: page.nextCursor });
+    yield* page.entries;
+  }
+}

@@ -1,0 +1,34 @@
+package keyreeve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// roundTrip sends a request with a transport of the program, which does not show whether a byte of a response has arrived: the error
+// is never errUnanswered. A redirect is an answer like every other status.
+func roundTrip(
+	ctx context.Context, transport http.RoundTripper, method, url string, header http.Header, body string,
+) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header = header
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
+	if err != nil {
+		return answer{}, err
+	}
+	if len(text) > answerBytesMax {
+		return answer{}, errors.New("the response is too long")
+	}
+	return answer{response.StatusCode, text, response.Header.Get("Retry-After")}, nil
+}

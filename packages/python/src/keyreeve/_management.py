@@ -1,0 +1,261 @@
+"""The management of service accounts and their keys, by a backend with a management key."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
+
+from ._client import USER_AGENT
+from ._records import (
+    CreatedKey,
+    KeyChange,
+    KeyDetails,
+    KeyLimits,
+    KeySummary,
+    Page,
+    RotatedKey,
+    ServiceAccount,
+    ServiceAccountChange,
+    ShownLimits,
+    members_of,
+    record_of,
+)
+from ._service_key import ServiceKey, authorization_of
+from ._service_url import Destination, destination_of
+from ._unavailable import KeyreeveError, seconds_of
+
+# Of each operation of the socket.
+TIMEOUT_SECONDS = 30.0
+CONTENT_BYTES_MAX = 16_777_216
+_PATH = "auth/service-accounts"
+
+_T = TypeVar("_T")
+KeyState = Literal["active", "expiring", "expired", "disabled"]
+
+
+class Management:
+    """Manages service accounts and their keys. Any number of threads can use it; with asyncio, use `asyncio.to_thread`.
+
+    url: of Keyreeve, such as https://auth.example.com.
+    management_key: an API key with the scope keyreeve:keys, or a function that returns the current one. It is called for each request.
+    allow_plain_http: allows http: to other hosts than loopback.
+    ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
+    Raises ValueError if the URL or the key is malformed, or the URL is plain HTTP to another host.
+
+    Every method sends its request once, and raises KeyreeveError, also without a response within 30 s.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        management_key: ServiceKey,
+        *,
+        allow_plain_http: bool = False,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._requests = _Requests(
+            destination_of(url, allow_plain_http, ""),
+            authorization_of("management_key", management_key),
+            ssl_context,
+        )
+
+    def create_service_account(self, name: str, external_id: str | None = None) -> ServiceAccount:
+        """name: unique among the service accounts of its creator. external_id: your own id, for example of a tenant.
+
+        If the response is lost, repeat the request: `external_id_taken` means that the first one succeeded.
+        """
+        body = {"name": name, "externalId": external_id} if external_id is not None else {"name": name}
+        return record_of(ServiceAccount, self._requests.send("POST", _PATH, body))
+
+    def service_account_page(self, limit: int | None = None, cursor: str | None = None) -> Page[ServiceAccount]:
+        """limit: entries of the page, 1 to 100. cursor: `next_cursor` of the page before."""
+        path = _PATH + _query(limit=limit, cursor=cursor)
+        return _page(self._requests.send("GET", path), "serviceAccounts", ServiceAccount)
+
+    def list_service_accounts(self) -> Iterator[ServiceAccount]:
+        """All that the account of the caller manages, page by page."""
+        return _entries(lambda cursor: self.service_account_page(cursor=cursor))
+
+    def find_service_account(self, external_id: str) -> ServiceAccount | None:
+        """That which the account of the caller has created with this external id."""
+        content = self._requests.send("GET", _PATH + _query(externalId=external_id))
+        return next(iter(_page(content, "serviceAccounts", ServiceAccount).entries), None)
+
+    def get_service_account(self, id: str) -> ServiceAccount:
+        return record_of(ServiceAccount, self._requests.send("GET", _path_of(id)))
+
+    def change_service_account(self, id: str, change: ServiceAccountChange) -> ServiceAccount:
+        return record_of(ServiceAccount, self._requests.send("PATCH", _path_of(id), members_of(change)))
+
+    def delete_service_account(self, id: str) -> None:
+        """Also deletes its keys: every verification that starts after the call rejects them. Cannot be undone."""
+        self._requests.send("DELETE", _path_of(id))
+
+    def set_limits(self, id: str, limits: KeyLimits) -> ShownLimits:
+        """Replaces the limits that all keys of the service account share."""
+        return record_of(ShownLimits, self._requests.send("PUT", f"{_path_of(id)}/limits", members_of(limits)))
+
+    def keys(self, id: str) -> Keys:
+        """id: of the service account."""
+        return Keys(self._requests, f"{_path_of(id)}/api-keys")
+
+
+class Keys:
+    """The API keys of a service account. `Management.keys` makes it."""
+
+    def __init__(self, requests: _Requests, path: str) -> None:
+        self._requests = requests
+        self._path = path
+
+    def create(
+        self,
+        nickname: str,
+        *,
+        scopes: Sequence[str] = (),
+        expires_at: datetime | None = None,
+        addresses: Sequence[str] | None = None,
+        limits: KeyLimits | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        environment: str | None = None,
+        sha256: str | None = None,
+    ) -> CreatedKey:
+        """nickname: unique among the keys. sha256: of an existing secret, in hexadecimal; the result has no `key` then."""
+        values = {
+            "nickname": nickname,
+            "scopes": list(scopes),
+            "expires_at": expires_at,
+            "addresses": None if addresses is None else list(addresses),
+            "limits": limits,
+            "metadata": metadata,
+            "environment": environment,
+            "sha256": sha256,
+        }
+        given = {name: value for name, value in values.items() if value is not None}
+        return record_of(CreatedKey, self._requests.send("POST", self._path, members_of(given)))
+
+    def page(
+        self,
+        *,
+        search: str | None = None,
+        state: KeyState | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[KeySummary]:
+        """search: part of the nickname, or the last characters of the hint.
+        sort: `created`, `nickname`, `lastUsed` or `expires`; with `-`, descending. Default: `created`.
+        limit: entries of the page, 1 to 100. cursor: `next_cursor` of the page before, with the same other parameters.
+        """
+        query = _query(view="full", search=search, state=state, sort=sort, limit=limit or 100, cursor=cursor)
+        return _page(self._requests.send("GET", self._path + query), "apiKeys", KeySummary)
+
+    def list(
+        self, *, search: str | None = None, state: KeyState | None = None, sort: str | None = None
+    ) -> Iterator[KeySummary]:
+        """All keys, page by page."""
+        return _entries(lambda cursor: self.page(search=search, state=state, sort=sort, cursor=cursor))
+
+    def get(self, id: int) -> KeyDetails:
+        return record_of(KeyDetails, self._requests.send("GET", f"{self._path}/{id}"))
+
+    def change(self, id: int, change: KeyChange) -> KeyDetails:
+        """Changes also the limits of the key."""
+        return record_of(KeyDetails, self._requests.send("PATCH", f"{self._path}/{id}", members_of(change)))
+
+    def rotate(self, id: int, *, overlap_seconds: int | None = None, end_previous: bool = False) -> RotatedKey:
+        """Replaces the secret. overlap_seconds: for how long the previous one stays valid. Default: a day."""
+        body: dict[str, Any] = {} if overlap_seconds is None else {"overlapSeconds": overlap_seconds}
+        if end_previous:
+            body["endPrevious"] = True
+        return record_of(RotatedKey, self._requests.send("POST", f"{self._path}/{id}/rotate", body))
+
+    def delete(self, id: int) -> None:
+        """Every verification that starts after the call rejects the key. Cannot be undone."""
+        self._requests.send("DELETE", f"{self._path}/{id}")
+
+
+class _Requests:
+    """Sends each request once, on a connection of its own."""
+
+    def __init__(
+        self, destination: Destination, authorization: Callable[[], str], context: ssl.SSLContext | None
+    ) -> None:
+        self._destination = destination
+        self._authorization = authorization
+        self._context = context
+
+    def send(self, method: str, path: str, body: object = None) -> object:
+        """Returns the content of the response."""
+        headers = {"User-Agent": USER_AGENT, "Authorization": self._authorization()}
+        text = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            text = json.dumps(body).encode()
+        connection = self._connect()
+        try:
+            connection.request(method, self._destination.path + path, text, headers)
+            response = connection.getresponse()
+            content = response.read(CONTENT_BYTES_MAX + 1)
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise KeyreeveError(f"Keyreeve gave no response: {reason}") from error
+        finally:
+            connection.close()
+        if len(content) > CONTENT_BYTES_MAX:
+            raise KeyreeveError("the response is too long", status=response.status)
+        value = _parsed(content)
+        if 200 <= response.status < 300:
+            return value
+        raise KeyreeveError(
+            f"status {response.status}",
+            status=response.status,
+            problem=value if isinstance(value, dict) else {},
+            retry_after_seconds=seconds_of(response.getheader("Retry-After")),
+        )
+
+    def _connect(self) -> http.client.HTTPConnection:
+        host, port = self._destination.host, self._destination.port
+        if not self._destination.is_tls:
+            return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+        context = self._context or ssl.create_default_context()
+        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
+
+
+def _parsed(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+def _path_of(id: str) -> str:
+    # Dots would lead to another path.
+    if not re.fullmatch(r"[\w-]+", id, re.ASCII):
+        raise ValueError("id: expected the id of a service account")
+    return f"{_PATH}/{id}"
+
+
+def _query(**parameters: str | int | None) -> str:
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _page(content: object, name: str, kind: type[_T]) -> Page[_T]:
+    members = content if isinstance(content, dict) else {}
+    return Page([record_of(kind, each) for each in members.get(name, ())], members.get("nextCursor"))
+
+
+def _entries(read: Callable[[str | None], Page[_T]]) -> Iterator[_T]:
+    cursor = None
+    while True:
+        page = read(cursor)
+        yield from page.entries
+        cursor = page.next_cursor
+        if cursor is None:
+            return
