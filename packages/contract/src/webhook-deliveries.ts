@@ -23,15 +23,32 @@ export const DeliveryAttempt = Named('WebhookAttempt', {
   error: orNull(Text('it answered 503'), null),
 });
 
-export const WebhookDelivery = Named('WebhookDelivery', {
+const deliveryFields = {
   id: DeliveryId,
   event: WebhookEventType,
   at: Type.String({ ...Instant, description: 'Time of the event' }),
   state: DeliveryState,
+  nextAttemptAt: orNull(
+    Type.String({ ...Instant, description: 'Of a waiting delivery; a time in the past means as soon as possible' }),
+    null,
+  ),
   attemptCount: Type.Integer({ minimum: 1 }),
   attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
-});
+};
+
+export const WebhookDelivery = Named('WebhookDelivery', deliveryFields);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+export const WebhookDeliveryDetails = Named('WebhookDeliveryDetails', {
+  ...deliveryFields,
+  payload: orNull(
+    Text(
+      '{"id":"msg_3K9vQm1ZyT4cW8nB6pXr2L","type":"api_key.deleted","timestamp":"2026-11-21T09:30:00.000Z","data":{}}',
+      'The body of the request, made from the audit event as for a replay. Null if the audit log no longer has the event',
+    ),
+  ),
+});
+export type WebhookDeliveryDetails = Static<typeof WebhookDeliveryDetails>;
 
 export const WebhookDeliveryPage = Named('WebhookDeliveryList', {
   deliveries: Type.Array(WebhookDelivery),
@@ -66,11 +83,22 @@ export const listWebhookDeliveries = route('listWebhookDeliveries', `GET ${path}
   errors: ['invalid_request', 'webhook_not_found'],
 });
 
+const ofDelivery = { params: Type.Object({ id: WebhookId, delivery: DeliveryId }) } as const;
+
+export const getWebhookDelivery = route('getWebhookDelivery', `GET ${path}/deliveries/:delivery`, {
+  ...ofWebhook,
+  ...ofDelivery,
+  summary: 'Read a webhook delivery with its payload',
+  description: 'Never the response of the endpoint, only its status.',
+  success: { status: 200, description: 'The delivery', schema: WebhookDeliveryDetails },
+  errors: ['webhook_not_found', 'webhook_delivery_not_found'],
+});
+
 export const replayWebhookDelivery = route('replayWebhookDelivery', `POST ${path}/deliveries/:delivery/replay`, {
   ...changingWebhook,
+  ...ofDelivery,
   summary: 'Replay a webhook delivery',
   description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
-  params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
   success: { status: 204, description: 'It is queued' },
   errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled', 'webhook_event_missing'],
 });
@@ -86,6 +114,7 @@ export const replayFailedWebhookDeliveries = route('replayFailedWebhookDeliverie
 
 export const webhookDeliveryRoutes: readonly RouteContract[] = [
   listWebhookDeliveries,
+  getWebhookDelivery,
   replayWebhookDelivery,
   replayFailedWebhookDeliveries,
 ];
