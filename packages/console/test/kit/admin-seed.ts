@@ -38,7 +38,7 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     20,
   );
   await seedOutbox(app);
-  await seedOverview(app, webhook.id);
+  await seedOverview(app, webhook);
   return { ...seeded, webhookId: webhook.id, email: administratorEmail };
 }
 
