@@ -66,7 +66,7 @@ export const mailPurposes = [
   'account_deleted',
 ] as const;
 export type MailPurpose = (typeof mailPurposes)[number];
-const Purpose = Type.Enum([...mailPurposes], {
+export const Purpose = Type.Enum([...mailPurposes], {
   $id: 'MailPurpose',
   description: 'The template of the mail: see docs/mail.md',
 });

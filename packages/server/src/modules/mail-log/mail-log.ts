@@ -1,5 +1,5 @@
 /** The log of mail: to whom, for which purpose and with which result. Never the content of a mail, a link or a code. */
-import { limits, type LoggedMail, type MailPage, type MailPurpose } from '@keyreeve/contract';
+import { limits, type LoggedMail, type MailPage, type MailPurpose, type SentMail } from '@keyreeve/contract';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
 import type { Core } from '../../foundation/core.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
@@ -13,6 +13,7 @@ import {
   findLastSearched,
   listMail,
   saveMailTx,
+  type MailFilter,
   type MailPlace,
   type MailRow,
 } from './store.ts';
@@ -45,16 +46,39 @@ export class MailLog {
   };
 
   /** The most recent first. @throws DomainError `invalid_request` for an invalid cursor */
-  async page({ to, purpose, state, limit, cursor }: MailSearch): Promise<MailPage> {
-    const { db } = this.#core;
+  async page({ to, purpose, state, ...page }: MailSearch): Promise<MailPage> {
     // A text that is not an email address has no mail.
-    const canonicalEmail = to === undefined ? '' : (parseEmail(to)?.canonicalEmail ?? to);
-    const filter = { canonicalEmail, purpose: purpose ?? '', state: state ?? '' } as const;
+    const owner =
+      to === undefined
+        ? ({ by: 'all', of: '' } as const)
+        : ({ by: 'email', of: parseEmail(to)?.canonicalEmail ?? to } as const);
+    const filter: MailFilter = { ...owner, purpose: purpose ?? '', state: state ?? '' };
+    const { rows, nextCursor } = await this.#read(filter, page);
+    return { mails: rows.map(toLoggedMail), nextCursor };
+  }
+
+  /** What the owner of an account gets of its mail, as {@link page}. */
+  async sentTo(accountId: string, page: PageRequest): Promise<{ mails: SentMail[]; nextCursor: string | null }> {
+    const { rows, nextCursor } = await this.#read({ by: 'account', of: accountId, purpose: '', state: '' }, page);
+    const mails = rows.map(toLoggedMail).map(({ to, purpose, createdAt, deliveredAt }) => ({
+      to,
+      purpose,
+      createdAt,
+      deliveredAt,
+    }));
+    return { mails, nextCursor };
+  }
+
+  async #read(
+    filter: MailFilter,
+    { limit, cursor }: PageRequest,
+  ): Promise<{ rows: MailRow[]; nextCursor: string | null }> {
+    const { db } = this.#core;
     const after = cursor === undefined ? newest : placeOf(cursor);
     const part = { after, searchedMax: limits.adminRowsPerPageMax, limit: sizeOf(limit) };
     const rows = await listMail(db, filter, part);
     const last = rows.length === part.limit ? rows.at(-1) : await findLastSearched(db, filter, part);
-    return { mails: rows.map(toLoggedMail), nextCursor: last ? toCursor(`${last.createdAt} ${last.id}`) : null };
+    return { rows, nextCursor: last ? toCursor(`${last.createdAt} ${last.id}`) : null };
   }
 
   /** Deletes mails that are too old, and those beyond the bound. @throws DomainError `unavailable` */

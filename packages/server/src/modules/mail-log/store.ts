@@ -38,7 +38,9 @@ export interface MailPlace {
 
 /** Empty values select all. */
 export interface MailFilter {
-  readonly canonicalEmail: string;
+  /** Whose mail: of all accounts, to an email address in its canonical form, or of the account with an id. */
+  readonly by: 'all' | 'email' | 'account';
+  readonly of: string;
   readonly purpose: string;
   readonly state: MailRow['state'] | '';
 }
@@ -79,10 +81,17 @@ const listed = (condition: string): string => `select m.id, m.email, a.id as "ac
    where ($4 = '' or m.purpose = $4) and ($5 = '' or ${state} = $5) order by m.created_at desc, m.id desc limit $6`;
 const bound = (condition: string): string =>
   `select created_at as "createdAt", id ${part(condition)} limit 1 offset $3`;
-const list = sql<MailRow>('list_mail', listed(''));
-const listTo = sql<MailRow>('list_mail_to', listed('email_key = $7 and'));
-const selectLast = sql<MailPlace>('last_listed_mail', bound(''));
-const selectLastTo = sql<MailPlace>('last_listed_mail_to', bound('email_key = $4 and'));
+const ofAccount = (id: string): string => `account_pk = (select pk from accounts where id = ${id}) and`;
+const lists = {
+  all: sql<MailRow>('list_mail', listed('')),
+  email: sql<MailRow>('list_mail_to_email', listed('email_key = $7 and')),
+  account: sql<MailRow>('list_mail_of_account', listed(ofAccount('$7'))),
+};
+const bounds = {
+  all: sql<MailPlace>('last_listed_mail', bound('')),
+  email: sql<MailPlace>('last_listed_mail_to_email', bound('email_key = $4 and')),
+  account: sql<MailPlace>('last_listed_mail_of_account', bound(ofAccount('$4'))),
+};
 
 const deleteOld = sql(
   'delete_old_mail',
@@ -102,21 +111,21 @@ export async function saveMailTx(tx: Transaction, mail: TriedMailRow): Promise<v
 /** The most recent first. */
 export function listMail(
   reader: Reader,
-  { canonicalEmail, purpose, state: wanted }: MailFilter,
+  { by, of, purpose, state: wanted }: MailFilter,
   { after, searchedMax, limit }: MailPart,
 ): Promise<MailRow[]> {
-  const filter = [after.createdAt, after.id, searchedMax, purpose, wanted, limit];
-  return canonicalEmail === '' ? reader.all(list, filter) : reader.all(listTo, [...filter, canonicalEmail]);
+  const values = [after.createdAt, after.id, searchedMax, purpose, wanted, limit];
+  return reader.all(lists[by], by === 'all' ? values : [...values, of]);
 }
 
 /** @returns the last mail that {@link listMail} searches; undefined if it searches all remaining ones */
 export function findLastSearched(
   reader: Reader,
-  { canonicalEmail }: MailFilter,
+  { by, of }: MailFilter,
   { after, searchedMax }: MailPart,
 ): Promise<MailPlace | undefined> {
-  const given = [after.createdAt, after.id, searchedMax - 1];
-  return canonicalEmail === '' ? reader.get(selectLast, given) : reader.get(selectLastTo, [...given, canonicalEmail]);
+  const values = [after.createdAt, after.id, searchedMax - 1];
+  return reader.get(bounds[by], by === 'all' ? values : [...values, of]);
 }
 
 /** Deletes mails that were created before a time, in milliseconds. @returns the number of deleted rows, at most `rowsMax` */

@@ -219,7 +219,7 @@ create table mail_log (
 );
 create index mail_log_order on mail_log (created_at, id);
 create index mail_log_email on mail_log (email_key, created_at, id);
-create index mail_log_account on mail_log (account_pk);
+create index mail_log_account on mail_log (account_pk, created_at, id);
 
 create table second_factors (
   account_pk bigint primary key references accounts (pk) on delete cascade,
