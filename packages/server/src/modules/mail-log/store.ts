@@ -82,16 +82,14 @@ const listed = (condition: string): string => `select m.id, m.email, a.id as "ac
 const bound = (condition: string): string =>
   `select created_at as "createdAt", id ${part(condition)} limit 1 offset $3`;
 const ofAccount = (id: string): string => `account_pk = (select pk from accounts where id = ${id}) and`;
-const lists = {
-  all: sql<MailRow>('list_mail', listed('')),
-  email: sql<MailRow>('list_mail_to_email', listed('email_key = $7 and')),
-  account: sql<MailRow>('list_mail_of_account', listed(ofAccount('$7'))),
-};
-const bounds = {
-  all: sql<MailPlace>('last_listed_mail', bound('')),
-  email: sql<MailPlace>('last_listed_mail_to_email', bound('email_key = $4 and')),
-  account: sql<MailPlace>('last_listed_mail_of_account', bound(ofAccount('$4'))),
-};
+const list = sql<MailRow>('list_mail', listed(''));
+const listTo = sql<MailRow>('list_mail_to_email', listed('email_key = $7 and'));
+const listOf = sql<MailRow>('list_mail_of_account', listed(ofAccount('$7')));
+const lists = { all: list, email: listTo, account: listOf };
+const last = sql<MailPlace>('last_listed_mail', bound(''));
+const lastTo = sql<MailPlace>('last_listed_mail_to_email', bound('email_key = $4 and'));
+const lastOf = sql<MailPlace>('last_listed_mail_of_account', bound(ofAccount('$4')));
+const bounds = { all: last, email: lastTo, account: lastOf };
 
 const deleteOld = sql(
   'delete_old_mail',
@@ -114,8 +112,8 @@ export function listMail(
   { by, of, purpose, state: wanted }: MailFilter,
   { after, searchedMax, limit }: MailPart,
 ): Promise<MailRow[]> {
-  const values = [after.createdAt, after.id, searchedMax, purpose, wanted, limit];
-  return reader.all(lists[by], by === 'all' ? values : [...values, of]);
+  const given = [after.createdAt, after.id, searchedMax, purpose, wanted, limit];
+  return reader.all(lists[by], by === 'all' ? given : [...given, of]);
 }
 
 /** @returns the last mail that {@link listMail} searches; undefined if it searches all remaining ones */
@@ -124,8 +122,8 @@ export function findLastSearched(
   { by, of }: MailFilter,
   { after, searchedMax }: MailPart,
 ): Promise<MailPlace | undefined> {
-  const values = [after.createdAt, after.id, searchedMax - 1];
-  return reader.get(bounds[by], by === 'all' ? values : [...values, of]);
+  const given = [after.createdAt, after.id, searchedMax - 1];
+  return reader.get(bounds[by], by === 'all' ? given : [...given, of]);
 }
 
 /** Deletes mails that were created before a time, in milliseconds. @returns the number of deleted rows, at most `rowsMax` */
