@@ -66,14 +66,11 @@ export const mailPurposes = [
   'account_deleted',
 ] as const;
 export type MailPurpose = (typeof mailPurposes)[number];
-export const Purpose = Type.Enum([...mailPurposes], {
-  $id: 'MailPurpose',
-  description: 'The template of the mail: see docs/mail.md',
-});
+export const Purpose = Type.Enum([...mailPurposes], { $id: 'MailPurpose', description: 'The template' });
 const MailState = Type.Enum(['waiting', 'delivered', 'failed'], {
   $id: 'MailState',
   description:
-    '`waiting`: an attempt has failed, and another follows. `delivered`: the mail server has accepted it. `failed`: it is not sent again',
+    '`waiting`: another attempt follows. `delivered`: the mail server has accepted it. `failed`: no attempt follows',
 });
 
 export const LoggedMail = Named('LoggedMail', {
@@ -123,7 +120,7 @@ export const adminReadOutbox = route('adminReadOutbox', 'GET /admin/outbox', {
 export const adminListMail = route('adminListMail', 'GET /admin/mail', {
   ...administrator,
   summary: 'List sent mail',
-  description: `Of ${limits.mailLogKeptDays} days, the most recent first, without content. Only mail to an email address that an account has, had or has requested; it is deleted with the account. The server reads at most ${limits.adminRowsPerPageMax} mails for a page.`,
+  description: `Of ${limits.mailLogKeptDays} days, newest first, without content: to email addresses that accounts have, had or have requested. Deleted with the account. The server reads at most ${limits.adminRowsPerPageMax} mails for a page.`,
   query: Type.Object(
     {
       to: Type.Optional(

@@ -23,30 +23,20 @@ export const DeliveryAttempt = Named('WebhookAttempt', {
   error: orNull(Text('it answered 503'), null),
 });
 
-const deliveryFields = {
+export const WebhookDelivery = Named('WebhookDelivery', {
   id: DeliveryId,
   event: WebhookEventType,
   at: Type.String({ ...Instant, description: 'Time of the event' }),
   state: DeliveryState,
-  nextAttemptAt: orNull(
-    Type.String({ ...Instant, description: 'Of a waiting delivery; a time in the past means as soon as possible' }),
-    null,
-  ),
+  nextAttemptAt: orNull(Instant, null),
   attemptCount: Type.Integer({ minimum: 1 }),
   attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
-};
-
-export const WebhookDelivery = Named('WebhookDelivery', deliveryFields);
+});
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 export const WebhookDeliveryDetails = Named('WebhookDeliveryDetails', {
-  ...deliveryFields,
-  payload: orNull(
-    Text(
-      '{"id":"msg_3K9vQm1ZyT4cW8nB6pXr2L","type":"api_key.deleted","timestamp":"2026-11-21T09:30:00.000Z","data":{}}',
-      'The body of the request, made from the audit event as for a replay. Null if the audit log no longer has the event',
-    ),
-  ),
+  delivery: WebhookDelivery,
+  payload: orNull(Text('{"id":"msg_…","type":"api_key.deleted",…}', 'The body of the request, as a replay sends it')),
 });
 export type WebhookDeliveryDetails = Static<typeof WebhookDeliveryDetails>;
 
@@ -89,7 +79,7 @@ export const getWebhookDelivery = route('getWebhookDelivery', `GET ${path}/deliv
   ...ofWebhook,
   ...ofDelivery,
   summary: 'Read a webhook delivery with its payload',
-  description: 'Never the response of the endpoint, only its status.',
+  description: 'The payload is made from the audit event; null if that is gone.',
   success: { status: 200, description: 'The delivery', schema: WebhookDeliveryDetails },
   errors: ['webhook_not_found', 'webhook_delivery_not_found'],
 });

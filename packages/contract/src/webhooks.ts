@@ -96,31 +96,20 @@ const Secret = Type.String({
 export const CreatedWebhook = Named('CreatedWebhook', { ...endpointFields, secret: Secret });
 export type CreatedWebhook = Static<typeof CreatedWebhook>;
 
-const shownFields = {
+export const Webhook = Named('Webhook', {
   ...endpointFields,
   waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
-  nextAttemptAt: orNull(
-    Type.String({ ...Instant, description: 'Of a waiting delivery; a time in the past means as soon as possible' }),
-    null,
-  ),
-  failingSince: orNull(
-    Type.String({
-      ...Instant,
-      description: 'The first failure after the last success; null if the last attempt succeeded',
-    }),
-    null,
-  ),
+  nextAttemptAt: orNull(Type.String({ ...Instant, description: 'Of the unfinished deliveries' }), null),
+  failingSince: orNull(Type.String({ ...Instant, description: 'The first failure after the last success' }), null),
   lastDeliveredAt: orNull(Instant),
   lastFailedAt: orNull(Instant, null),
   lastFailure: orNull(Text('it answered 503'), null),
-};
-
-export const Webhook = Named('Webhook', shownFields);
+});
 export type Webhook = Static<typeof Webhook>;
 
 export const ChangedWebhook = Named('ChangedWebhook', {
-  ...shownFields,
-  secret: orNull(Type.String({ ...Secret, description: 'Only with a new URL, and only in this response' })),
+  webhook: Webhook,
+  secret: orNull(Type.String({ ...Secret, description: 'Of a new URL. Only this response has it' })),
 });
 export type ChangedWebhook = Static<typeof ChangedWebhook>;
 
@@ -173,7 +162,7 @@ export const changeWebhook = route('changeWebhook', 'PATCH /admin/webhooks/:id',
   ...changingWebhook,
   summary: 'Change the URL or the events of a webhook endpoint',
   description:
-    'A new URL gets a new secret, and nothing that an earlier secret signs. Waiting deliveries go to the new URL, signed with the new secret. Other events apply to changes from then on: waiting deliveries stay.',
+    'A new URL gets a new secret, and nothing that an earlier one signs. Waiting deliveries stay, and go to the new URL.',
   isNarrowing: true,
   body: { type: 'json', schema: WebhookChangeBody },
   success: {

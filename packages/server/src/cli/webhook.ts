@@ -85,7 +85,7 @@ async function changeEndpoint(id: string, { url, event: events, ...options }: Ch
   const done = `Changed webhook endpoint ${id} for ${shown.url}.`;
   print(
     options,
-    { ...shown, secret: secret?.reveal() ?? null },
+    { webhook: shown, secret: secret?.reveal() ?? null },
     secret
       ? `${done}\nSecret: ${secret.reveal()}\nIt is shown only once. The earlier secret signs nothing that the new URL gets.\nPending events that go to the new URL: ${shown.waiting}.`
       : done,

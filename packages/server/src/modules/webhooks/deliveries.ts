@@ -65,7 +65,7 @@ export class Deliveries {
     if (!found) throw new DomainError('webhook_delivery_not_found');
     const message = found.event && messageOf(found.event, endpointId);
     // After a restore, another event can be at the place.
-    return { ...toDelivery(found.delivery), payload: message?.id === deliveryId ? message.body : null };
+    return { delivery: toDelivery(found.delivery), payload: message?.id === deliveryId ? message.body : null };
   }
 
   /**

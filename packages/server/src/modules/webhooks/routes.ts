@@ -24,7 +24,7 @@ export function webhookRoutes({ endpoints, deliveries }: Pick<Webhooks, 'endpoin
     })),
     route(contract.changeWebhook, async ({ principal, params, body }) => {
       const { endpoint, secret } = await endpoints.change(principal, params.id, body);
-      const changed: contract.ChangedWebhook = { ...toWebhook(endpoint), secret: secret?.reveal() ?? null };
+      const changed: contract.ChangedWebhook = { webhook: toWebhook(endpoint), secret: secret?.reveal() ?? null };
       return { status: 200, body: changed };
     }),
     route(contract.deleteWebhook, async ({ principal, params }) => {

@@ -35,8 +35,8 @@ export function ChangeWebhookDialog({ of, onClose, onChanged }: ChangeWebhookDia
       }}
       act={async (fields) => {
         const params = { id: of.id };
-        const { secret, waiting } = await call('PATCH /admin/webhooks/:id', { params, body: webhookIn(fields) });
-        if (secret !== null) created.value = { secret, waiting };
+        const { secret, webhook } = await call('PATCH /admin/webhooks/:id', { params, body: webhookIn(fields) });
+        if (secret !== null) created.value = { secret, waiting: webhook.waiting };
         announce(webhooks.changed);
         onChanged();
       }}

@@ -15,8 +15,8 @@ import { text } from '../../../text/text.ts';
 import { NextAttempt } from '../next-attempt.tsx';
 import { deliveryTones } from './webhook.tsx';
 
-type Delivery = ResponseOf<'GET /admin/webhooks/:id/deliveries/:delivery'>;
-type Attempt = Delivery['attempts'][number];
+type Details = ResponseOf<'GET /admin/webhooks/:id/deliveries/:delivery'>;
+type Attempt = Details['delivery']['attempts'][number];
 
 interface DeliveryDialogProps {
   readonly params: { readonly id: string; readonly delivery: string };
@@ -24,16 +24,16 @@ interface DeliveryDialogProps {
 }
 
 export function DeliveryDialog({ params, onClose }: DeliveryDialogProps) {
-  const delivery = useResource((signal) => call('GET /admin/webhooks/:id/deliveries/:delivery', { params, signal }));
+  const details = useResource((signal) => call('GET /admin/webhooks/:id/deliveries/:delivery', { params, signal }));
   return (
     <Dialog title={adminText.webhooks.delivery} size="large" onClose={onClose}>
-      <Loaded of={delivery}>{(loaded) => <DeliveryView delivery={loaded} />}</Loaded>
+      <Loaded of={details}>{(loaded) => <DeliveryView {...loaded} />}</Loaded>
     </Dialog>
   );
 }
 
-function DeliveryView({ delivery }: { readonly delivery: Delivery }) {
-  const { id, event, at, state, nextAttemptAt, payload, attempts, attemptCount } = delivery;
+function DeliveryView({ delivery, payload }: Details) {
+  const { id, event, at, state, nextAttemptAt, attempts, attemptCount } = delivery;
   const { webhooks, general } = adminText;
   const attemptsLabel =
     attemptCount > attempts.length

@@ -150,19 +150,19 @@ testOnBoth('waiting deliveries go to a new URL with the same ids, signed with th
   const { id, secret: earlier } = await create(app, admin, before.url);
   await app.createAccount();
   await until('the first attempt has failed', async () => (await read(app, admin, id)).failingSince !== null);
-  const changed = await patch(app, admin, id, { url: after.url });
-  assert.ok(changed.secret !== null && changed.secret !== earlier);
-  assert.deepEqual([changed.url, changed.waiting, changed.failingSince], [after.url, 1, null]);
+  const { webhook, secret } = await patch(app, admin, id, { url: after.url });
+  assert.ok(secret !== null && secret !== earlier);
+  assert.deepEqual([webhook.url, webhook.waiting, webhook.failingSince], [after.url, 1, null]);
   await app.createAccount('later@example.com');
   const received = await after.until(2);
-  assert.ok(received.every((request) => isSignedWith(request, changed.secret!) && !isSignedWith(request, earlier)));
+  assert.ok(received.every((request) => isSignedWith(request, secret) && !isSignedWith(request, earlier)));
   assert.ok(received.some(({ headers }) => headers['webhook-id'] === before.received[0]?.headers['webhook-id']));
   await until('none waits', async () => (await read(app, admin, id)).waiting === 0);
   assert.equal(before.received.length, 1);
   assert.ok(before.received.every((request) => isSignedWith(request, earlier)));
   const test = (await administer(app, admin, 'POST', `webhooks/${id}/test`)).json as WebhookTest;
-  assert.ok(test.delivered && after.received.length === 3 && isSignedWith(after.received[2]!, changed.secret));
-  for (const secret of [earlier, changed.secret]) assert.ok(!app.logLines.join('').includes(secret));
+  assert.ok(test.delivered && after.received.length === 3 && isSignedWith(after.received[2]!, secret));
+  for (const text of [earlier, secret]) assert.ok(!app.logLines.join('').includes(text));
 });
 
 testOnBoth('a 410 of the earlier URL does not disable the new one, which gets the delivery', async () => {

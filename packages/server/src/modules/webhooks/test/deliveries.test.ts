@@ -151,7 +151,7 @@ test('a delivery shows the payload that was sent, and nothing of the response bu
   const read = () => stage.call('GET', `/deliveries/${waiting.id}`);
   const answer = await read();
   assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual(answer.json, { ...waiting, payload: receiver.received[0]?.body });
+  assert.deepEqual(answer.json, { delivery: waiting, payload: receiver.received[0]?.body });
   await stage.call('POST', '/test');
   const stored = ['webhook_endpoints', 'webhook_deliveries', 'outbox', 'audit_events'].map((name) => textOf(app, name));
   const shown = ['', '/deliveries', `/deliveries/${waiting.id}`].map(
