@@ -51,7 +51,7 @@ export const webhooks = {
   response: 'Antwort',
   noResponse: 'keine',
   delivery: 'Zustellung',
-  detailsOf: (event: string) => `Einzelheiten zu ${event}`,
+  detailsOf: (event: string) => `Details zu ${event}`,
   payload: 'Inhalt',
   payloadMissing: 'Das Audit-Log hat das Ereignis nicht mehr, deshalb lässt sich der Inhalt nicht zeigen.',
   lastAttempts: (shown: string, all: string) => `Die letzten ${shown} von ${all} Versuchen`,
