@@ -21,7 +21,7 @@ test('an administrator finds the mail to a person, with its purpose and result',
     id: `msg_${suffix}`,
     to: email,
     template: 'password_changed',
-    createdAt: site.app.clock.now(),
+    createdAt: site.app.clock.now() + 1,
   } as const;
   await site.app.db.transaction((tx) => mailLog.recordTx(tx, failed, hostileTexts.markup));
 

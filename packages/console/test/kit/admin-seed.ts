@@ -57,7 +57,7 @@ async function seedDeliveries({ db, clock, service }: TestApp, endpointId: strin
   const place = { id: message.id, endpointId, type: 'api_key.created', eventAt: at, chain, position };
   const delivered = {
     ...place,
-    attempts: [[now, 500, 1_204, 'it answered 500'] as const, [now + 1, 204, 41, null] as const],
+    attempts: [[now + 1, 500, 1_204, 'it answered 500'] as const, [now + 2, 204, 41, null] as const],
   };
   await saveTriedDeliveries(db, [...failed, delivered], 20);
   const waiting = service.services.outbox.prepare('webhook', queueOf(endpointId), {}, failed[0]?.id);
