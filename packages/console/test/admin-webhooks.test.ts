@@ -1,5 +1,6 @@
 /** The log of a webhook's deliveries in the console, and their replay. */
 import assert from 'node:assert/strict';
+import { Webhook as Verifier } from 'standardwebhooks';
 import { Secret } from '../../server/src/foundation/crypto/secret.ts';
 import { saveTriedDeliveries } from '../../server/src/modules/webhooks/delivery-store.ts';
 import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
@@ -41,6 +42,50 @@ test('an administrator replays a delivery, which arrives with the same id', asyn
   await page.getByRole('button', { name: 'Replay failed deliveries' }).click();
   await page.getByRole('dialog').locator('[type=submit]').click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+test('an administrator sees payload and response status of a delivery, and moves the webhook to another URL', async (site) => {
+  await using before = await newReceiver();
+  await using after = await newReceiver();
+  before.answer = (_, response) => void response.writeHead(500).end('text of an internal page');
+  const { webhooks, scopeCatalogue } = site.app.service.services;
+  const { id } = await webhooks.endpoints.create(operator, { url: before.url, events: ['scope.set'] });
+  const name = `moved.${crypto.randomUUID().slice(0, 8)}`;
+  await scopeCatalogue.set(operator, name, { description: '', entitled: false });
+  await until('the failure is in the log', async () => {
+    await webhooks.log.flush();
+    return (await webhooks.deliveries.list(id, { state: 'waiting' })).deliveries.length === 1;
+  });
+  const { page } = await openWebhook(site, id);
+  await page.getByText('Failing', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Details of scope.set' }).click();
+  const details = page.getByRole('dialog');
+  const payload = JSON.parse(await details.getByRole('group', { name: 'Payload' }).innerText()) as object;
+  assert.deepEqual(payload, JSON.parse(before.received[0]?.body ?? ''));
+  await details.getByRole('cell', { name: '500', exact: true }).waitFor();
+  assert.ok(!(await page.content()).includes('internal page'));
+  await page.keyboard.press('Escape');
+  await details.waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const dialog = page.getByRole('dialog');
+  const url = dialog.getByLabel('URL');
+  assert.equal(await url.inputValue(), before.url);
+  assert.ok(await dialog.getByLabel('scope.set').isChecked());
+  await url.fill('http://example.com/');
+  await dialog.locator('[type=submit]').click();
+  await dialog.getByText('Keyreeve cannot send to this URL.').waitFor();
+  await url.fill(after.url);
+  await dialog.locator('[type=submit]').click();
+  await dialog.getByText('Waiting deliveries that are now sent to it: 1.').waitFor();
+  const secret = await dialog.getByLabel('Secret', { exact: true }).inputValue();
+  site.app.clock.advance({ seconds: 5 });
+  const [received] = await after.until(1);
+  new Verifier(secret).verify(received!.body, received!.headers as Record<string, string>);
+  await dialog.getByRole('checkbox').check();
+  await dialog.locator('.actions.end .button').click();
+  await page.getByRole('heading', { name: after.url }).waitFor();
+  assert.ok(!(await page.content()).includes(secret));
 });
 
 test('hostile errors of endpoints are shown as text', async (site) => {

@@ -74,7 +74,7 @@ test('new verifications, events and problems appear without a reload, and only p
 
   const url = 'https://hooks.example.com/';
   const webhook = await service.services.webhooks.endpoints.create(operator, { url, events: ['api_key.disabled'] });
-  await recordFailure(db, webhook.id, now, 'connection refused');
+  await recordFailure(db, webhook, now, 'connection refused');
   await nextUpdate(page);
   const sentence = 'The last delivery of a webhook failed.';
   await announcement.getByText(sentence).waitFor();

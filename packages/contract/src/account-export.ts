@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { OwnAccount } from './accounts.ts';
 import { ActivityEvent } from './account-activity.ts';
+import { Purpose } from './admin-mail.ts';
 import { PreviousEmail } from './admin-schemas.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { limits } from './limits.ts';
@@ -20,6 +21,14 @@ export const LinkedIdentity = Named('LinkedIdentity', {
 });
 export type LinkedIdentity = Static<typeof LinkedIdentity>;
 
+export const SentMail = Named('SentMail', {
+  to: Text('ada@example.com'),
+  purpose: Purpose,
+  createdAt: Instant,
+  deliveredAt: orNull(Type.String({ ...Instant, description: 'When the mail server accepted it' })),
+});
+export type SentMail = Static<typeof SentMail>;
+
 export const AccountExport = Named('AccountExport', {
   exportedAt: Instant,
   account: OwnAccount,
@@ -31,6 +40,9 @@ export const AccountExport = Named('AccountExport', {
   }),
   sessions: Type.Array(ListedSession),
   passkeys: Type.Array(Passkey, { description: 'Without public keys' }),
+  mails: Type.Array(SentMail, {
+    description: `Mail to the account in the last ${limits.mailLogKeptDays} days, without content, newest first`,
+  }),
   serviceAccounts: Type.Array(ServiceAccount, { description: 'Those that the account manages' }),
   apiKeys: Type.Array(ListedKeyFull, { description: 'Without secrets' }),
   activity: Type.Array(ActivityEvent, { description: `Of the last ${limits.activityDays} days, newest first` }),

@@ -21,7 +21,7 @@ import { EmailBody } from './accounts.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminGetOverview } from './admin-overview.ts';
 import { adminFindKey, adminSearchKeys } from './admin-key-list.ts';
-import { adminReadOutbox, adminTestMail } from './admin-mail.ts';
+import { adminListMail, adminReadOutbox, adminTestMail } from './admin-mail.ts';
 import { adminReadSettings } from './admin-settings.ts';
 import { adminListSigningKeys, adminRotateSigningKeys } from './admin-signing-keys.ts';
 import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
@@ -277,6 +277,7 @@ export const adminRoutes = [
   adminExportAudit,
   adminListSigningKeys,
   adminRotateSigningKeys,
+  adminListMail,
   adminReadOutbox,
   adminTestMail,
   adminReadSettings,

@@ -9,6 +9,8 @@ export const deliveryLimits = {
   // Their load must not reveal in the response times of other requests whether the email has an account.
   requestedMailDelayMsMax: limit(2_000, 'Random delay of a sign-up or reset job, and again of the reset’s mail.'),
   outboxKeptDays: limit(3, 'An undelivered job is retried for this time.'),
+  mailLogKeptDays: limit(30, 'The log of mail goes back this far.'),
+  mailLogMax: limit(200_000, 'Mails in the log. The oldest are deleted first.'),
   webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.', 'webhook_limit_reached'),
   webhookUrlCharsMax: limit(1_024, 'The URL of a webhook endpoint.'),
   webhookMsMax: limit(5_000, 'One delivery of a webhook, from name resolution to response.'),

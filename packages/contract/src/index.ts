@@ -7,7 +7,17 @@ export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from 
 export * from './admin-audit.ts';
 export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from './admin-key-list.ts';
 export * from './admin-keys.ts';
-export { adminReadOutbox, adminTestMail, type MailTestResult, type OutboxPage } from './admin-mail.ts';
+export {
+  adminListMail,
+  adminReadOutbox,
+  adminTestMail,
+  mailPurposes,
+  type LoggedMail,
+  type MailPage,
+  type MailPurpose,
+  type MailTestResult,
+  type OutboxPage,
+} from './admin-mail.ts';
 export { adminReadSettings, type SettingsInForce } from './admin-settings.ts';
 export { adminGetOverview, type Overview } from './admin-overview.ts';
 export * from './admin-signing-keys.ts';

@@ -28,10 +28,17 @@ export const WebhookDelivery = Named('WebhookDelivery', {
   event: WebhookEventType,
   at: Type.String({ ...Instant, description: 'Time of the event' }),
   state: DeliveryState,
+  nextAttemptAt: orNull(Instant, null),
   attemptCount: Type.Integer({ minimum: 1 }),
   attempts: Type.Array(DeliveryAttempt, { description: `The last ${limits.webhookAttemptsShownMax}, oldest first` }),
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+export const WebhookDeliveryDetails = Named('WebhookDeliveryDetails', {
+  delivery: WebhookDelivery,
+  payload: orNull(Text('{"id":"msg_…","type":"api_key.deleted",…}', 'The body of the request, as a replay sends it')),
+});
+export type WebhookDeliveryDetails = Static<typeof WebhookDeliveryDetails>;
 
 export const WebhookDeliveryPage = Named('WebhookDeliveryList', {
   deliveries: Type.Array(WebhookDelivery),
@@ -66,11 +73,22 @@ export const listWebhookDeliveries = route('listWebhookDeliveries', `GET ${path}
   errors: ['invalid_request', 'webhook_not_found'],
 });
 
+const ofDelivery = { params: Type.Object({ id: WebhookId, delivery: DeliveryId }) } as const;
+
+export const getWebhookDelivery = route('getWebhookDelivery', `GET ${path}/deliveries/:delivery`, {
+  ...ofWebhook,
+  ...ofDelivery,
+  summary: 'Read a webhook delivery with its payload',
+  description: 'The payload is made from the audit event; null if that is gone.',
+  success: { status: 200, description: 'The delivery', schema: WebhookDeliveryDetails },
+  errors: ['webhook_not_found', 'webhook_delivery_not_found'],
+});
+
 export const replayWebhookDelivery = route('replayWebhookDelivery', `POST ${path}/deliveries/:delivery/replay`, {
   ...changingWebhook,
+  ...ofDelivery,
   summary: 'Replay a webhook delivery',
   description: 'Sends the event again with the same id. Changes nothing if an attempt follows anyway.',
-  params: Type.Object({ id: WebhookId, delivery: DeliveryId }),
   success: { status: 204, description: 'It is queued' },
   errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled', 'webhook_event_missing'],
 });
@@ -86,6 +104,7 @@ export const replayFailedWebhookDeliveries = route('replayFailedWebhookDeliverie
 
 export const webhookDeliveryRoutes: readonly RouteContract[] = [
   listWebhookDeliveries,
+  getWebhookDelivery,
   replayWebhookDelivery,
   replayFailedWebhookDeliveries,
 ];

@@ -70,6 +70,16 @@ const Events = Type.Array(WebhookEventType, {
 
 export const NewWebhookBody = Named('NewWebhook', { url: Url, events: Events });
 
+export const WebhookChangeBody = Named(
+  'WebhookChange',
+  { url: Type.Optional(Url), events: Type.Optional(Events) },
+  {
+    minProperties: 1,
+    description: 'Absent members keep their values',
+    examples: [{ url: 'https://example.com/hooks/keyreeve-2' }],
+  },
+);
+
 const endpointFields = {
   id: WebhookId,
   url: Url,
@@ -89,11 +99,19 @@ export type CreatedWebhook = Static<typeof CreatedWebhook>;
 export const Webhook = Named('Webhook', {
   ...endpointFields,
   waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
+  nextAttemptAt: orNull(Type.String({ ...Instant, description: 'Of the unfinished deliveries' }), null),
+  failingSince: orNull(Type.String({ ...Instant, description: 'The first failure after the last success' }), null),
   lastDeliveredAt: orNull(Instant),
   lastFailedAt: orNull(Instant, null),
   lastFailure: orNull(Text('it answered 503'), null),
 });
 export type Webhook = Static<typeof Webhook>;
+
+export const ChangedWebhook = Named('ChangedWebhook', {
+  webhook: Webhook,
+  secret: orNull(Type.String({ ...Secret, description: 'Of a new URL. Only this response has it' })),
+});
+export type ChangedWebhook = Static<typeof ChangedWebhook>;
 
 export const WebhookList = Named('WebhookList', { webhooks: Type.Array(Webhook) });
 
@@ -138,6 +156,21 @@ export const getWebhook = route('getWebhook', 'GET /admin/webhooks/:id', {
   summary: 'Read a webhook endpoint',
   success: { status: 200, description: 'The endpoint and the state of its deliveries', schema: Webhook },
   errors: ['webhook_not_found'],
+});
+
+export const changeWebhook = route('changeWebhook', 'PATCH /admin/webhooks/:id', {
+  ...changingWebhook,
+  summary: 'Change the URL or the events of a webhook endpoint',
+  description:
+    'A new URL gets a new secret, and nothing that an earlier one signs. Waiting deliveries stay, and go to the new URL.',
+  isNarrowing: true,
+  body: { type: 'json', schema: WebhookChangeBody },
+  success: {
+    status: 200,
+    description: 'The endpoint, with its new secret if it has a new URL',
+    schema: ChangedWebhook,
+  },
+  errors: ['webhook_not_found', 'webhook_url_refused'],
 });
 
 export const deleteWebhook = route('deleteWebhook', 'DELETE /admin/webhooks/:id', {
@@ -186,6 +219,7 @@ export const webhookAdminRoutes: readonly RouteContract[] = [
   createWebhook,
   listWebhooks,
   getWebhook,
+  changeWebhook,
   deleteWebhook,
   disableWebhook,
   enableWebhook,

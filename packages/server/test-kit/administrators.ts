@@ -62,6 +62,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,
+  changeWebhook: webhook,
   replayFailedWebhookDeliveries: { since: '2026-11-20T00:00:00Z' },
 };
 

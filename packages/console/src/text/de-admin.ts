@@ -2,6 +2,7 @@
 import { accounts } from './de/admin/accounts.ts';
 import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
+import { jobs } from './de/admin/jobs.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
 import { overview } from './de/admin/overview.ts';
@@ -23,6 +24,7 @@ export const deAdmin: AdminTexts = {
   webhooks,
   scopes,
   mail,
+  jobs,
   signingKeys,
   settings,
   audit,

@@ -2,6 +2,7 @@
 import { accounts } from './en/admin/accounts.ts';
 import { audit } from './en/admin/audit.ts';
 import { general } from './en/admin/general.ts';
+import { jobs } from './en/admin/jobs.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
 import { overview } from './en/admin/overview.ts';
@@ -22,6 +23,7 @@ export const enAdmin = {
   webhooks,
   scopes,
   mail,
+  jobs,
   signingKeys,
   settings,
   audit,

@@ -13,6 +13,7 @@ const dataPages = [
   { name: 'admin-accounts', path: '/console/admin/accounts' },
   { name: 'admin-keys', path: '/console/admin/keys' },
   { name: 'admin-mail', path: '/console/admin/mail' },
+  { name: 'admin-jobs', path: '/console/admin/jobs' },
   { name: 'admin-signing-keys', path: '/console/admin/signing-keys' },
   { name: 'admin-settings', path: '/console/admin/settings' },
   { name: 'admin-audit', path: '/console/admin/audit' },
@@ -30,7 +31,8 @@ export const adminPageScenes: readonly Scene[] = [
     '/console/admin/keys?search=no-key-has-this-name&owner=acc_none&unusedSince=2026-01-02',
     noMatch,
   ),
-  scene('admin-mail-no-match', '/console/admin/mail?kind=sign_up&state=failing', noMatch),
+  scene('admin-mail-no-match', '/console/admin/mail?to=nobody@example.org&purpose=invitation&state=failed', noMatch),
+  scene('admin-jobs-no-match', '/console/admin/jobs?kind=sign_up&state=failing', noMatch),
   scene(
     'admin-audit-details',
     '/console/admin/audit?action=api_key.created',

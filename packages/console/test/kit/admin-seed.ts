@@ -1,7 +1,11 @@
 /** Accounts in every state, for the pages of administrators. */
+import { sql } from '../../../server/src/foundation/database/sql.ts';
 import { Secret } from '../../../server/src/foundation/crypto/secret.ts';
 import { insertJobTx, postponeJob } from '../../../server/src/modules/outbox/store.ts';
 import { saveTriedDeliveries } from '../../../server/src/modules/webhooks/delivery-store.ts';
+import type { LoggedEvent } from '../../../server/src/modules/webhooks/events.ts';
+import { messageOf } from '../../../server/src/modules/webhooks/publisher.ts';
+import { queueOf } from '../../../server/src/modules/webhooks/store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 import { seedOverview } from './overview-seed.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
@@ -24,22 +28,53 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     // No scene causes it, so nothing is sent.
     events: ['account.email_changed'],
   });
-  await saveTriedDeliveries(
-    app.db,
-    Object.values(hostileTexts).map((error, n) => ({
-      id: `msg_${webhook.id.slice(5)}${n}`,
-      endpointId: webhook.id,
-      type: 'account.email_changed',
-      eventAt: app.clock.now(),
-      chain: 0,
-      position: 1_000_000,
-      attempts: [[app.clock.now(), n === 0 ? 200 : 503, 41, n === 0 ? null : error]],
-    })),
-    20,
-  );
+  await seedDeliveries(app, webhook.id);
+  await seedMail(app, seeded.email);
   await seedOutbox(app);
-  await seedOverview(app, webhook.id);
+  await seedOverview(app, webhook);
   return { ...seeded, webhookId: webhook.id, email: administratorEmail };
+}
+
+const selectEvent = sql<LoggedEvent>(
+  'test_newest_published_event',
+  `select chain, position, mac, at, actor, action, account_id as "accountId", target, details
+   from audit_events where action = 'api_key.created' order by id desc limit 1`,
+);
+
+/** One whose payload is shown and that was delivered, one that waits, and some whose events are gone. */
+async function seedDeliveries({ db, clock, service }: TestApp, endpointId: string): Promise<void> {
+  const now = clock.now();
+  const event = await db.get(selectEvent);
+  const message = event && messageOf(event, endpointId);
+  if (!message) throw new Error('no event is published');
+  const delivery = { endpointId, type: 'account.email_changed', eventAt: now, chain: 0, position: 1_000_000 };
+  const failed = Object.values(hostileTexts).map((error, n) => ({
+    ...delivery,
+    id: `msg_${endpointId.slice(5)}${n}`,
+    attempts: [[now, n === 0 ? null : 503, 41, error] as const],
+  }));
+  const { chain, position, at } = event;
+  const place = { id: message.id, endpointId, type: 'api_key.created', eventAt: at, chain, position };
+  const delivered = {
+    ...place,
+    attempts: [[now + 1, 500, 1_204, 'it answered 500'] as const, [now + 2, 204, 41, null] as const],
+  };
+  await saveTriedDeliveries(db, [...failed, delivered], 20);
+  const waiting = service.services.outbox.prepare('webhook', queueOf(endpointId), {}, failed[0]?.id);
+  await db.transaction((tx) => insertJobTx(tx, { ...waiting, dueAt: now + 3_600_000 }));
+}
+
+/** Mails that failed, beside those that the service sends. */
+async function seedMail({ db, clock, service }: TestApp, to: string): Promise<void> {
+  const failures = ['451 4.7.1 try again later', ...Object.values(hostileTexts)];
+  for (const [n, failure] of failures.entries()) {
+    const id = `${to} ${n}`.replaceAll(/[^a-z0-9]/g, '_');
+    const mail = { id, to, template: 'suspicious_sign_in', createdAt: clock.now() } as const;
+    await db.transaction((tx) => service.services.mailLog.recordTx(tx, mail, failure));
+    if (n > 0) continue;
+    const job = service.services.outbox.prepare('mail', 'mail', {}, id);
+    await db.transaction((tx) => insertJobTx(tx, { ...job, dueAt: clock.now() + 3_600_000 }));
+  }
 }
 
 /** Jobs that are not due yet, so the service does not run them. */

@@ -20,9 +20,11 @@ export const webhookPageScenes: readonly Scene[] = [
 
 export const webhookDialogScenes: readonly Scene[] = [
   scene('admin-webhook-create', '/console/admin/webhooks', create),
-  webhookAction('rotate', 1),
-  webhookAction('disable', 2),
-  webhookAction('delete', 3),
+  webhookAction('change', 1),
+  webhookAction('rotate', 2),
+  webhookAction('disable', 3),
+  webhookAction('delete', 4),
+  scene('admin-webhook-delivery', webhookPath, opening('main td .button', 0, 'dialog table')),
   scene('admin-webhook-replay', webhookPath, opening('.section-header .button')),
   scene('admin-scope-declare', '/console/admin/scopes', create),
 ];

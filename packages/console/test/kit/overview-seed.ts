@@ -2,14 +2,17 @@
 import { randomId } from '../../../server/src/foundation/crypto/secret.ts';
 import { saveMinutes, type MinuteRow } from '../../../server/src/modules/overview/store.ts';
 import type { MinuteCounts } from '../../../server/src/modules/overview/minutes.ts';
-import { recordFailure } from '../../../server/src/modules/webhooks/store.ts';
+import { recordFailure, type EndpointRow } from '../../../server/src/modules/webhooks/store.ts';
 import type { TestApp } from '../../../server/test-kit/new-app.ts';
 import { hostileTexts } from './seed.ts';
 
 const minuteMs = 60_000;
 
-/** @param webhookId of an endpoint, whose last delivery fails */
-export async function seedOverview({ clock, db, service }: TestApp, webhookId: string): Promise<void> {
+/** @param webhook an endpoint, whose last delivery fails */
+export async function seedOverview(
+  { clock, db, service }: TestApp,
+  webhook: Pick<EndpointRow, 'id' | 'url'>,
+): Promise<void> {
   const now = clock.now();
   const end = now - (now % minuteMs);
   const busy = {
@@ -40,7 +43,7 @@ export async function seedOverview({ clock, db, service }: TestApp, webhookId: s
     [],
   );
   await service.services.minutes.write();
-  await recordFailure(db, webhookId, now, `503 ${hostileTexts.script}`);
+  await recordFailure(db, webhook, now, `503 ${hostileTexts.script}`);
 }
 
 /** A wave with a burst of refusals in it, the same at each run. */

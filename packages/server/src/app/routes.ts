@@ -3,6 +3,7 @@
  * everything that a client can reach.
  */
 import { auditRoutes } from '../modules/administration/audit-routes.ts';
+import { mailLogRoutes } from '../modules/mail-log/routes.ts';
 import { mailRoutes } from '../modules/administration/mail-routes.ts';
 import {
   adminRoutes,
@@ -132,6 +133,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...auditRoutes(options.directory.auditLog, newStreams()),
     ...signingKeyRoutes(signingKeys),
     ...settingsRoutes(options.settingsView),
+    ...mailLogRoutes(options.mailLog),
     ...mailRoutes(options),
     ...overviewRoutes(options.overview),
     ...managerAdminRoutes(options.managers),

@@ -1,6 +1,6 @@
 /** `keyreeve webhook …`: webhook endpoints, for an operator. */
 import type { Command } from 'commander';
-import { limits, webhookEvents } from '@keyreeve/contract';
+import { limits, webhookEvents, type Webhook } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
 import { toWebhook } from '../modules/webhooks/endpoints.ts';
 import { CliCommand, type SetStatus } from './command.ts';
@@ -29,6 +29,13 @@ export function webhookCommand(setStatus: SetStatus): Command {
       .json()
       .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d`);
   forOne('show', 'Show an endpoint and the state of its deliveries.').action(show);
+  forOne(
+    'change',
+    'Change the URL or the events of an endpoint. A new URL gets a new secret, which is printed only once.',
+  )
+    .option('--url <url>', 'https URL that receives the events from now on, also the pending ones')
+    .option('--event <event>', `event to deliver instead of the earlier ones (repeatable)`, collect)
+    .action(changeEndpoint);
   forOne('disable', 'Stop deliveries to an endpoint and drop its pending events.').action(
     (id: string, options: OutputOptions) => change(id, options, 'disable'),
   );
@@ -50,8 +57,7 @@ export function webhookCommand(setStatus: SetStatus): Command {
 
 async function create(url: string, options: OutputOptions & { event: readonly string[] }): Promise<void> {
   const { event: events } = options;
-  const unknown = events.find((event) => !(webhookEvents as readonly string[]).includes(event));
-  if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; see --help`);
+  assertKnown(events);
   const { secret, ...endpoint } = await withInstallation({}, ({ webhooks }) =>
     webhooks.endpoints.create(operator, { url, events }),
   );
@@ -64,12 +70,42 @@ async function create(url: string, options: OutputOptions & { event: readonly st
   );
 }
 
+interface ChangeOptions extends OutputOptions {
+  readonly url?: string;
+  readonly event?: readonly string[];
+}
+
+async function changeEndpoint(id: string, { url, event: events, ...options }: ChangeOptions): Promise<void> {
+  if (url === undefined && events === undefined) throw new UsageError('give --url, --event or both');
+  assertKnown(events ?? []);
+  const { endpoint, secret } = await withInstallation({}, ({ webhooks }) =>
+    webhooks.endpoints.change(operator, id, { url, events }),
+  );
+  const shown = toWebhook(endpoint);
+  const done = `Changed webhook endpoint ${id} for ${shown.url}.`;
+  print(
+    options,
+    { webhook: shown, secret: secret?.reveal() ?? null },
+    secret
+      ? `${done}\nSecret: ${secret.reveal()}\nIt is shown only once. The earlier secret signs nothing that the new URL gets.\nPending events that go to the new URL: ${shown.waiting}.`
+      : done,
+  );
+}
+
+function assertKnown(events: readonly string[]): void {
+  const unknown = events.find((event) => !(webhookEvents as readonly string[]).includes(event));
+  if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; see --help`);
+}
+
+const stateOf = ({ disabledAt, failingSince }: Pick<Webhook, 'disabledAt' | 'failingSince'>): string =>
+  disabledAt === null ? (failingSince === null ? 'enabled' : 'failing') : 'disabled';
+
 async function list(options: OutputOptions): Promise<void> {
   const endpoints = (await withInstallation({}, ({ webhooks }) => webhooks.endpoints.list())).map(toWebhook);
-  const rows = endpoints.map(({ id, url, disabledAt, waiting, lastDeliveredAt, lastFailedAt, lastFailure }) => [
+  const rows = endpoints.map(({ id, url, waiting, lastDeliveredAt, lastFailedAt, lastFailure, ...state }) => [
     id,
     url,
-    disabledAt === null ? 'enabled' : 'disabled',
+    stateOf(state),
     String(waiting),
     lastDeliveredAt ?? '',
     lastFailedAt === null ? '' : `${lastFailedAt}: ${lastFailure}`,
@@ -80,13 +116,16 @@ async function list(options: OutputOptions): Promise<void> {
 
 async function show(id: string, options: OutputOptions): Promise<void> {
   const endpoint = toWebhook(await withInstallation({}, ({ webhooks }) => webhooks.endpoints.find(id)));
-  const { url, events, createdAt, disabledAt, waiting, lastDeliveredAt, lastFailedAt, lastFailure } = endpoint;
+  const { url, events, createdAt, disabledAt, failingSince, waiting, nextAttemptAt } = endpoint;
+  const { lastDeliveredAt, lastFailedAt, lastFailure } = endpoint;
+  const since = disabledAt ?? failingSince;
   const rows = [
     ['url', url],
     ['events', events.join(' ')],
     ['created', createdAt],
-    ['state', disabledAt === null ? 'enabled' : `disabled at ${disabledAt}`],
+    ['state', `${stateOf(endpoint)}${since === null ? '' : ` since ${since}`}`],
     ['waiting', String(waiting)],
+    ['next attempt', nextAttemptAt ?? 'none'],
     ['last delivered', lastDeliveredAt ?? 'never'],
     ['last failure', lastFailedAt === null ? 'none' : `${lastFailedAt}: ${lastFailure}`],
   ];

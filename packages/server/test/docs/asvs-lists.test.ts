@@ -58,7 +58,8 @@ const operational: Readonly<Record<string, string>> = {
   passkeys: 'id account_pk credential_id public_key counter rp_id transports backed_up created_at last_used_at',
   used_challenges: 'expires_at',
   recovery_codes: 'account_pk created_at',
-  webhook_endpoints: 'id url events created_at updated_at disabled_at last_delivered_at last_failed_at last_failure',
+  webhook_endpoints:
+    'id url events created_at updated_at disabled_at last_delivered_at last_failed_at last_failure failing_since',
   webhook_progress: 'chain position',
   verification_minutes: 'minute instance counts',
   instances: 'id version started_at seen_at master_key_id',
@@ -89,6 +90,7 @@ const operational: Readonly<Record<string, string>> = {
   rate_limit_buckets: 'count window_started_at blocked_until touched_at',
   outbox: 'id kind queue created_at due_at attempts claimed_until last_error handed_over',
   email_changes: 'account_pk changed_at account_epoch',
+  mail_log: 'id account_pk purpose created_at tried_at attempt_count delivered_at',
   one_time_codes: 'purpose account_pk created_at expires_at',
 };
 

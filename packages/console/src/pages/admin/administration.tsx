@@ -6,6 +6,7 @@ import { AccountPage } from './accounts/account-page.tsx';
 import { AccountsPage } from './accounts/accounts-page.tsx';
 import { AdminKeysPage } from './keys/keys-page.tsx';
 import { AdministeredKeyPage } from './accounts/administered-key-page.tsx';
+import { JobsPage } from './jobs/jobs-page.tsx';
 import { MailPage } from './mail/mail-page.tsx';
 import { AuditPage } from './audit/audit-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
@@ -36,6 +37,7 @@ export const Administration = () => (
         <Route path="/accounts/:id" component={AccountPage} />
         <Route path="/accounts/:id/keys/:keyId" component={AdministeredKeyPage} />
         <Route path="/mail" component={MailPage} />
+        <Route path="/jobs" component={JobsPage} />
         <Route path="/signing-keys" component={SigningKeysPage} />
         <Route path="/settings" component={SettingsPage} />
         <Route default component={NotFoundPage} />

@@ -16,6 +16,7 @@ const pages = () =>
     ['audit', adminText.general.audit],
     ['webhooks', adminText.general.webhooks],
     ['mail', adminText.general.mail],
+    ['jobs', adminText.general.jobs],
     ['signing-keys', adminText.general.signingKeys],
     ['settings', adminText.general.settings],
   ] as const;

@@ -40,6 +40,7 @@ export interface HousekeepingParts extends Pick<Services, 'verifier' | 'uses' | 
   readonly quotaNotices: Pick<Services['quotaNotices'], 'flush' | 'close'>;
   readonly minutes: Pick<Services['minutes'], 'stop' | 'deleteOld'>;
   readonly webhooks: { readonly log: Pick<DeliveryLog, 'deleteOld'> };
+  readonly mailLog: Pick<Services['mailLog'], 'deleteOld'>;
 }
 
 interface HousekeepingOptions extends Core, Pick<Installation, 'keys'> {
@@ -73,6 +74,7 @@ export class Housekeeping {
       quotaNotices,
       minutes,
       webhooks,
+      mailLog,
     }: HousekeepingParts,
   ) {
     this.#verifier = verifier;
@@ -105,6 +107,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => orphanedMeters.delete()),
       every(deleteEveryMs, () => canaryKeys.deleteOld()),
       every(deleteEveryMs, () => webhooks.log.deleteOld()),
+      every(deleteEveryMs, () => mailLog.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
       every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),

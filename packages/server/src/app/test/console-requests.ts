@@ -22,6 +22,7 @@ export const consoleRequests = <Send>(own: Make<Send>, administered: MakeAbout<S
   adminGetOverview: administered('GET', () => 'overview'),
   adminListAudit: administered('GET', () => 'audit?account=acc_1&action=session.created'),
   adminListSigningKeys: administered('GET', () => 'signing-keys'),
+  adminListMail: administered('GET', () => 'mail?to=ada@example.com&purpose=reset_password&state=failed'),
   adminReadOutbox: administered('GET', () => 'outbox?kind=mail&state=failing'),
   adminTestMail: administered('POST', () => 'mail/test'),
   adminReadSettings: administered('GET', () => 'settings'),

@@ -28,6 +28,21 @@ const ofWebhook =
     return answer;
   };
 
+/** A request about a delivery to a new webhook endpoint. @param path after that of the delivery */
+const ofDelivery = (newEmail: () => string, method: string, path = ''): Send =>
+  ofWebhook(newEmail, async (app, administrator, id) => {
+    await app.createAccount(newEmail());
+    const deliveries = `webhooks/${id}/deliveries`;
+    let delivery = '';
+    await until('the delivery is logged', async () => {
+      await app.service.services.webhooks.log.flush();
+      const page = (await administer(app, administrator, 'GET', deliveries)).json as WebhookDeliveryPage;
+      delivery = page.deliveries[0]?.id ?? '';
+      return delivery !== '';
+    });
+    return administer(app, administrator, method, `${deliveries}/${delivery}${path}`);
+  });
+
 /** One for each route, by its id. @param newEmail returns the email address of a new account */
 export function webhookRequests(newEmail: () => string): Readonly<Record<string, Send>> {
   const send = (method: string, path: (id: string) => string, json?: object): Send =>
@@ -40,24 +55,15 @@ export function webhookRequests(newEmail: () => string): Readonly<Record<string,
     createWebhook: send('GET', (id) => `webhooks/${id}`),
     listWebhooks: send('GET', () => 'webhooks'),
     getWebhook: send('GET', (id) => `webhooks/${id}`),
+    changeWebhook: send('PATCH', (id) => `webhooks/${id}`, { events: ['account.created'] }),
     deleteWebhook: send('DELETE', (id) => `webhooks/${id}`),
     disableWebhook: send('POST', (id) => `webhooks/${id}/disable`),
     enableWebhook: send('POST', (id) => `webhooks/${id}/enable`),
     rotateWebhookSecret: send('POST', (id) => `webhooks/${id}/rotate-secret`),
     testWebhook: send('POST', (id) => `webhooks/${id}/test`),
     listWebhookDeliveries: send('GET', (id) => `webhooks/${id}/deliveries?state=failed`),
-    replayWebhookDelivery: ofWebhook(newEmail, async (app, administrator, id) => {
-      await app.createAccount(newEmail());
-      const deliveries = `webhooks/${id}/deliveries`;
-      let delivery = '';
-      await until('the delivery is logged', async () => {
-        await app.service.services.webhooks.log.flush();
-        const page = (await administer(app, administrator, 'GET', deliveries)).json as WebhookDeliveryPage;
-        delivery = page.deliveries[0]?.id ?? '';
-        return delivery !== '';
-      });
-      return administer(app, administrator, 'POST', `${deliveries}/${delivery}/replay`);
-    }),
+    getWebhookDelivery: ofDelivery(newEmail, 'GET'),
+    replayWebhookDelivery: ofDelivery(newEmail, 'POST', '/replay'),
     replayFailedWebhookDeliveries: send('POST', (id) => `webhooks/${id}/replay-failed`, {
       since: '2026-11-20T00:00:00Z',
     }),

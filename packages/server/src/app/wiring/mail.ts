@@ -4,6 +4,7 @@ import { findLanguage } from '../../modules/accounts/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import { MailTest } from '../../modules/administration/mail-test.ts';
 import { OutboxView } from '../../modules/administration/outbox-view.ts';
+import { MailLog } from '../../modules/mail-log/mail-log.ts';
 import { AccessTokens } from '../../modules/mail/access-tokens.ts';
 import { deliverMail, renderDecoy, type DeliveryOptions } from '../../modules/mail/delivery.ts';
 import { parseSender } from '../../modules/mail/sender.ts';
@@ -44,18 +45,23 @@ export function mailServerOf(config: Config, clock: Clock, environment: Environm
 
 export function wireMail(wiring: WiringCore, { accounts, requests }: SignInServices) {
   const { core, outbox, mailer, links, codes, look } = wiring;
+  const mailLog = new MailLog(core);
   return {
     codes,
     links,
     mailer,
-    mailTest: new MailTest({ clock: core.clock, accounts, requests, look, server: handleMail(wiring) }),
+    mailLog,
+    mailTest: new MailTest({ clock: core.clock, accounts, requests, look, server: handleMail(wiring, mailLog) }),
     outbox,
     outboxView: new OutboxView({ ...core, outbox }),
   };
 }
 
 /** @returns undefined without a mail server */
-function handleMail({ config, core, codes, environment, links, outbox, product }: WiringCore): SmtpServer | undefined {
+function handleMail(
+  { config, core, codes, environment, links, outbox, product }: WiringCore,
+  { recordTx }: MailLog,
+): SmtpServer | undefined {
   const server = mailServerOf(config, core.clock, environment);
   if (!server) return undefined;
   let templates: Templates | undefined;
@@ -68,6 +74,7 @@ function handleMail({ config, core, codes, environment, links, outbox, product }
     templates: () => (templates ??= mailTemplates(config)),
     languageOf: (email) => findLanguage(core.db, parseEmail(email)?.canonicalEmail ?? ''),
     defaultLanguage: config.language,
+    recordTx,
   };
   outbox.handle('mail', deliverMail(delivery));
   outbox.handle('decoy', renderDecoy(delivery));

@@ -72,6 +72,7 @@ export type AuditAction =
   | 'signing_key.created'
   | 'signing_key.revoked'
   | 'webhook.created'
+  | 'webhook.updated'
   | 'webhook.deleted'
   | 'webhook.disabled'
   | 'webhook.enabled'

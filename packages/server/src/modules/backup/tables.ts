@@ -168,4 +168,21 @@ export const tables: readonly Table[] = [
     },
     isInBackup: false,
   },
+  {
+    name: 'mail_log',
+    key: 'id',
+    columns: {
+      id: 'text',
+      account_pk: 'integer',
+      email: 'text',
+      email_key: 'text',
+      purpose: 'text',
+      created_at: 'integer',
+      tried_at: 'integer',
+      attempt_count: 'integer',
+      delivered_at: 'integer',
+      failure: 'text',
+    },
+    isInBackup: false,
+  },
 ];

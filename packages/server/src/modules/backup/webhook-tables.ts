@@ -16,6 +16,7 @@ export const webhookTables: readonly Table[] = [
       last_delivered_at: 'integer',
       last_failed_at: 'integer',
       last_failure: 'text',
+      failing_since: 'integer',
     },
     isInBackup: true,
   },

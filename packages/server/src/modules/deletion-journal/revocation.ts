@@ -133,6 +133,8 @@ function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
   if (event.action === 'api_key.updated') {
     return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'api_key_narrowed';
   }
+  // The journal has no URLs, so a restored endpoint with the earlier URL or events sends nothing.
+  if (event.action === 'webhook.updated') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'webhook_disabled';
   if (event.action === 'account.entitlements_set')
     return isEmpty(detailOf(event, 'removed')) ? undefined : 'entitlements_removed';
   if (event.action === 'scope.set') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'scope_entitled';

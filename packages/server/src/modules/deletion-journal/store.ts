@@ -110,7 +110,7 @@ const findRequirements = sql<FoundChange>(
   'find_required_second_factors',
   foundIn(`a.requires_second_factor = 0 and not ${isRecorded(requirementActions)}`),
 );
-// Enabling an endpoint sets `updated_at`, so a later decision stands.
+// Every change of an endpoint sets `updated_at`, so a later decision stands.
 const findDisabledWebhooks = sql<FoundChange>(
   'find_disabled_webhooks',
   webhooksIn(`w.disabled_at is null and w.updated_at < given.at`),

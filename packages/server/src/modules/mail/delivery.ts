@@ -10,10 +10,19 @@ import type { Code, OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { deleteCode, isCodeRequested, issueCodeTx } from '../one-time-codes/store.ts';
 import { JobFailure, type Handler } from '../outbox/job.ts';
 import type { Links } from './links.ts';
-import type { CodeMessage, CodeOrder, MailMessage } from './mail.ts';
+import type { CodeMessage, CodeOrder, MailMessage, MailTemplate } from './mail.ts';
 import { render } from './render.ts';
 import type { SmtpServer } from './smtp.ts';
 import type { Templates } from './templates/templates.ts';
+
+/** What the log of mail has of an attempt. */
+export interface TriedMail {
+  /** Of the job. */
+  readonly id: string;
+  readonly to: string;
+  readonly template: MailTemplate;
+  readonly createdAt: number;
+}
 
 export interface DeliveryOptions extends Core {
   readonly codes: OneTimeCodes;
@@ -25,6 +34,8 @@ export interface DeliveryOptions extends Core {
   /** Language of the account with the email address. Null if it has none, undefined without an account. */
   readonly languageOf: (email: string) => Promise<Language | null | undefined>;
   readonly defaultLanguage: Language;
+  /** Records an attempt in the log of mail. @param failure null if the mail server has accepted the mail */
+  readonly recordTx: (tx: Transaction, mail: TriedMail, failure: string | null) => Promise<void>;
 }
 
 /** A session that takes longer delays no other mail: a server may take minutes for each reply. */
@@ -36,24 +47,31 @@ class RequestGone extends Error {}
 /** Handles a job of `Mailer.prepareDecoyWithCode`: does what a mail needs, except to send it. */
 export const renderDecoy =
   (options: DeliveryOptions): Handler =>
-  async ({ payload }) => {
+  async ({ id, payload, createdAt }) => {
     const message = payload as MailMessage | CodeMessage;
-    if (!('code' in message)) return void (await renderFor(options, message));
-    const { db, clock, codes } = options;
+    const { db, clock, codes, recordTx } = options;
+    // No account has this recipient, so the log gets no entry.
+    const decoyTx = (tx: Transaction) => recordTx(tx, { id, to: '', template: templateOf(message), createdAt }, null);
+    if (!('code' in message)) {
+      await renderFor(options, message);
+      return decoyTx;
+    }
     const code = codes.make();
     await isCodeRequested(db, codes.hashOfRequest(message.code.request), clock.now());
     await renderFor(options, withCode(options, message, code));
     await db.transaction((tx) => issueTx(options, tx, message.code, code)).catch(ignoreGone);
+    return decoyTx;
   };
 
 export function deliverMail(options: DeliveryOptions): Handler {
-  const { server, db, clock, codes } = options;
+  const { server, db, clock, codes, recordTx } = options;
   return async ({ id, payload, createdAt, handOver, freeSlot }) => {
     // `Mailer` wrote and sealed it. A version before this one wrote the code into `data`.
     const message = payload as MailMessage | CodeMessage;
     const order = 'code' in message ? message.code : undefined;
-    if (order && !(await isCodeRequested(db, codes.hashOfRequest(order.request), clock.now()))) return;
-    if ('template' in message && isTooOld(message, clock)) return;
+    if (order && !(await isCodeRequested(db, codes.hashOfRequest(order.request), clock.now()))) return undefined;
+    if ('template' in message && isTooOld(message, clock)) return undefined;
+    const tried = { id, to: message.to, template: templateOf(message), createdAt };
     const code = codes.make();
     const rendered = await renderFor(options, 'code' in message ? withCode(options, message, code) : message);
     const slow = setTimeout(freeSlot, slowMs);
@@ -65,15 +83,22 @@ export function deliverMail(options: DeliveryOptions): Handler {
       };
       await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt }, { beforeEnd });
     } catch (error) {
-      if (error instanceof RequestGone) return;
+      if (error instanceof RequestGone) return undefined;
       // The server has rejected the message, so the next attempt has a code of its own. If no reply arrived, the code stays valid.
       if (order && !(error instanceof JobFailure && error.scope === 'unknown')) await deleteCode(db, code.hash);
+      // A failure to record it does not change what follows from the failure of the mail.
+      if (error instanceof JobFailure)
+        await db.transaction((tx) => recordTx(tx, tried, error.message)).catch(() => undefined);
       throw error;
     } finally {
       clearTimeout(slow);
     }
+    return (tx) => recordTx(tx, tried, null);
   };
 }
+
+const templateOf = (message: MailMessage | CodeMessage): MailTemplate =>
+  'template' in message ? message.template : message.codeTemplate;
 
 const isTooOld = ({ requestedAt }: MailMessage, clock: Clock): boolean =>
   requestedAt !== undefined && clock.now() - requestedAt > limits.codeRequestSeconds * 1000;

@@ -25,8 +25,11 @@ export interface Job {
   readonly freeSlot: () => void;
 }
 
-/** @throws JobFailure, or any other error, which counts as a failure of this job alone */
-export type Handler = (job: Job) => Promise<void>;
+/**
+ * @returns optionally, changes that commit together with the removal of the job
+ * @throws JobFailure, or any other error, which counts as a failure of this job alone
+ */
+export type Handler = (job: Job) => Promise<((tx: Transaction) => Promise<void>) | void>;
 
 /** Why a job failed, and what follows for other jobs. */
 export class JobFailure extends Error {

@@ -281,9 +281,12 @@ export class Outbox {
         },
         freeSlot: () => this.#freeSlot(id),
       };
-      await recorded(startSpan(this.#sampling, kind, payload), attempts, () => handler(job));
+      const changeTx = await recorded(startSpan(this.#sampling, kind, payload), attempts, () => handler(job));
       isHandled = true;
-      await db.transaction((tx) => store.removeJobTx(tx, id));
+      await db.transaction(async (tx) => {
+        await store.removeJobTx(tx, id);
+        await changeTx?.(tx);
+      });
       this.#pauses.delete(queue);
       this.#count(kind, 'done');
     } catch (error) {

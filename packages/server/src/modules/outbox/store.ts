@@ -106,6 +106,7 @@ const renew = sql('renew_outbox_claims', {
   sqlite: `${renewText} (select value from json_each($1))`,
   postgres: `${renewText} (select json_array_elements_text($1::json))`,
 });
+const makeQueueDue = sql('make_outbox_queue_due', `update outbox set due_at = $2 where queue = $1 and due_at > $2`);
 const removeQueue = sql('delete_outbox_queue', `delete from outbox where queue = $1`);
 const count = sql<WaitingJobs>(
   'count_outbox',
@@ -179,6 +180,10 @@ export const renewClaims = async (db: Db, ids: readonly string[], claimedUntil: 
 /** Releases a claim without counting the attempt. */
 export const releaseJob = async (db: Db, id: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(release, [id])));
+
+/** Repeats all jobs of a queue soon, because its recipient has changed. */
+export const makeQueueDueTx = async (tx: Transaction, queue: string, now: number): Promise<void> =>
+  void (await tx.run(makeQueueDue, [queue, now]));
 
 /** Removes all jobs of a queue whose recipient was deleted or disabled. */
 export const removeQueueTx = async (tx: Transaction, queue: string): Promise<void> =>

@@ -19,10 +19,10 @@ export function withTrace(payload: unknown): unknown {
   return { ...payload, trace: { traceId: span.traceId, spanId: span.spanId } satisfies SpanContext };
 }
 
-export async function recorded(span: Span | undefined, attempts: number, run: () => Promise<void>): Promise<void> {
+export async function recorded<T>(span: Span | undefined, attempts: number, run: () => Promise<T>): Promise<T> {
   if (!span) return run();
   try {
-    await runAsSystem(run, span.set('keyreeve.job.attempt', attempts));
+    return await runAsSystem(run, span.set('keyreeve.job.attempt', attempts));
   } catch (error) {
     span.fail();
     throw error;

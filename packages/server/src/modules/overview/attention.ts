@@ -87,16 +87,15 @@ export class Attention {
   }
 
   async #webhooks(): Promise<Item[]> {
-    return (await this.#options.endpoints.list()).flatMap(
-      ({ id, url, disabledAt, lastFailedAt, lastFailure, lastDeliveredAt }) =>
-        disabledAt === null && lastFailedAt !== null && lastFailedAt >= (lastDeliveredAt ?? 0)
-          ? [
-              itemAt('webhook_failing', lastDeliveredAt ?? lastFailedAt, {
-                subject: id,
-                detail: lastFailure === null ? url : `${url}: ${lastFailure}`,
-              }),
-            ]
-          : [],
+    return (await this.#options.endpoints.list()).flatMap(({ id, url, disabledAt, failingSince, lastFailure }) =>
+      disabledAt === null && failingSince !== null
+        ? [
+            itemAt('webhook_failing', failingSince, {
+              subject: id,
+              detail: lastFailure === null ? url : `${url}: ${lastFailure}`,
+            }),
+          ]
+        : [],
     );
   }
 

@@ -6,6 +6,7 @@ import type { ContentStream, Streams } from '../../http/stream.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { toFullKey } from '../api-keys/key-view.ts';
+import type { MailLog } from '../mail-log/mail-log.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import { toServiceAccount } from '../service-accounts/routes.ts';
 import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
@@ -21,6 +22,7 @@ import type { OwnAccount } from './own-account.ts';
 export interface ExportedLists {
   readonly apiKeys: Pick<ApiKeys, 'page'>;
   readonly linkedIdentities: { list(principal: AccountPrincipal): Promise<LinkedIdentity[]> };
+  readonly mailLog: Pick<MailLog, 'sentTo'>;
   readonly passkeys: Pick<Passkeys, 'list'>;
   readonly serviceAccounts: Pick<ServiceAccounts, 'page'>;
   readonly tokenPairs: Pick<TokenPairs, 'listSessions'>;
@@ -58,9 +60,9 @@ export class AccountExporter {
   /** The text of an {@link AccountExport}, by pages. */
   async *#parts(
     principal: AccountPrincipal,
-    { apiKeys, linkedIdentities, passkeys, serviceAccounts, tokenPairs }: ExportedLists,
+    { apiKeys, linkedIdentities, mailLog, passkeys, serviceAccounts, tokenPairs }: ExportedLists,
   ): AsyncGenerator<string, void, undefined> {
-    const head: Omit<AccountExport, 'serviceAccounts' | 'apiKeys' | 'activity' | 'isActivityComplete'> = {
+    const head: Omit<AccountExport, 'mails' | 'serviceAccounts' | 'apiKeys' | 'activity' | 'isActivityComplete'> = {
       exportedAt: toInstant(this.#options.clock.now()),
       account: toOwnAccount(await this.#own.find(principal)),
       emailChanges: await this.#emailChanges(principal),
@@ -68,7 +70,12 @@ export class AccountExporter {
       sessions: await tokenPairs.listSessions(principal),
       passkeys: (await passkeys.list(principal)).passkeys,
     };
-    yield `${JSON.stringify(head).slice(0, -1)},"serviceAccounts":`;
+    yield `${JSON.stringify(head).slice(0, -1)},"mails":`;
+    yield* list(async (page) => {
+      const { mails: rows, nextCursor } = await mailLog.sentTo(principal.accountId, page);
+      return { rows, nextCursor };
+    });
+    yield ',"serviceAccounts":';
     yield* list(async (page) => {
       const found = await serviceAccounts.page(principal, page);
       return { rows: found.serviceAccounts.map(toServiceAccount), nextCursor: found.nextCursor };

@@ -3,6 +3,7 @@ import {
   limits,
   type ReplayedDeliveries,
   type WebhookDelivery,
+  type WebhookDeliveryDetails,
   type WebhookDeliveryPage,
   type WebhookEvent,
 } from '@keyreeve/contract';
@@ -14,6 +15,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import {
+  findDelivery,
   listDeliveries,
   replayDelivery,
   replayFailed,
@@ -23,7 +25,7 @@ import {
   type ReplayRequest,
   type StoredAttempt,
 } from './delivery-store.ts';
-import { jobOf } from './publisher.ts';
+import { jobOf, messageOf } from './publisher.ts';
 import { findEndpoint } from './store.ts';
 
 export interface DeliveriesOptions extends Core {
@@ -53,6 +55,17 @@ export class Deliveries {
       deliveries: shown.map(toDelivery),
       nextCursor: rows.length > size && last ? toCursor(`${last.startedAt} ${last.id}`) : null,
     };
+  }
+
+  /** With the message as a replay sends it. @throws DomainError `webhook_not_found`, `webhook_delivery_not_found` */
+  async find(endpointId: string, deliveryId: string): Promise<WebhookDeliveryDetails> {
+    const { db } = this.#options;
+    if (!(await findEndpoint(db, endpointId))) throw new DomainError('webhook_not_found');
+    const found = await findDelivery(db, endpointId, deliveryId);
+    if (!found) throw new DomainError('webhook_delivery_not_found');
+    const message = found.event && messageOf(found.event, endpointId);
+    // After a restore, another event can be at the place.
+    return { delivery: toDelivery(found.delivery), payload: message?.id === deliveryId ? message.body : null };
   }
 
   /**
@@ -91,13 +104,14 @@ export class Deliveries {
   }
 }
 
-const toDelivery = ({ id, type, eventAt, state, attemptCount, attempts }: DeliveryRow): WebhookDelivery => ({
+const toDelivery = ({ id, type, eventAt, state, nextAttemptAt, ...tried }: DeliveryRow): WebhookDelivery => ({
   id,
   event: type as WebhookEvent,
   at: toInstant(eventAt),
   state,
-  attemptCount,
-  attempts: (JSON.parse(attempts) as StoredAttempt[]).map(([at, status, ms, error]) => ({
+  nextAttemptAt: nextAttemptAt === null ? null : toInstant(nextAttemptAt),
+  attemptCount: tried.attemptCount,
+  attempts: (JSON.parse(tried.attempts) as StoredAttempt[]).map(([at, status, ms, error]) => ({
     at: toInstant(at),
     status,
     ms,

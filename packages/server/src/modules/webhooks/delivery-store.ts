@@ -35,6 +35,8 @@ export interface DeliveryRow {
   readonly eventAt: number;
   readonly startedAt: number;
   readonly state: DeliveryState;
+  /** Null unless it is waiting. */
+  readonly nextAttemptAt: number | null;
   readonly attemptCount: number;
   /** JSON array of {@link StoredAttempt}. */
   readonly attempts: string;
@@ -72,19 +74,18 @@ const saveTried = sql('save_webhook_deliveries', {
 });
 
 // A job in the outbox means that an attempt follows. Jobs of a deleted or disabled endpoint are removed with it.
-const state = `case when exists (select 1 from outbox where outbox.id = webhook_deliveries.id) then 'waiting'
-  when delivered = 1 then 'delivered' else 'failed' end`;
+const state = `case when "nextAttemptAt" is not null then 'waiting' when delivered = 1 then 'delivered' else 'failed' end`;
+const shown = (where: string): string => `select id, type, "eventAt", "startedAt", ${state} as state, "nextAttemptAt",
+     "attemptCount", attempts
+   from (
+     select id, type, event_at as "eventAt", started_at as "startedAt", delivered, attempt_count as "attemptCount", attempts,
+       (select due_at from outbox where outbox.id = webhook_deliveries.id) as "nextAttemptAt"
+     from webhook_deliveries where endpoint_id = $1 and ${where}) deliveries`;
 const list = sql<DeliveryRow>(
   'list_webhook_deliveries',
-  `select * from (
-     select id, type, event_at as "eventAt", started_at as "startedAt", ${state} as state, attempt_count as "attemptCount", attempts
-     from webhook_deliveries where endpoint_id = $1 and (started_at, id) < ($2, $3)) deliveries
-   where $4 = '' or state = $4 order by "startedAt" desc, id desc limit $5`,
+  `${shown('(started_at, id) < ($2, $3)')} where $4 = '' or ${state} = $4 order by "startedAt" desc, id desc limit $5`,
 );
-const selectOne = sql<{ id: string }>(
-  'select_webhook_delivery',
-  'select id from webhook_deliveries where endpoint_id = $1 and id = $2',
-);
+const selectOne = sql<DeliveryRow>('select_webhook_delivery', shown('id = $2'));
 const selectFailed = sql<{ id: string }>(
   'list_failed_webhook_deliveries',
   `select id from webhook_deliveries
@@ -154,6 +155,18 @@ export const listDeliveries = (
   const place = [before?.startedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? ''];
   return reader.all(list, [endpointId, ...place, wanted ?? '', limit]);
 };
+
+/** @returns undefined without the delivery; its event, or undefined if the audit log no longer has it */
+export async function findDelivery(
+  reader: Reader,
+  endpointId: string,
+  id: string,
+): Promise<{ readonly delivery: DeliveryRow; readonly event: LoggedEvent | undefined } | undefined> {
+  const delivery = await reader.get(selectOne, [endpointId, id]);
+  if (!delivery) return undefined;
+  const [event] = await reader.all(selectEvents, [JSON.stringify([id])]);
+  return { delivery, event };
+}
 
 export interface ReplayRequest {
   readonly principal: Principal;

@@ -4,7 +4,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
-import { recordingChanges } from '../deletion-journal/run-narrowing.ts';
+import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
@@ -43,10 +43,7 @@ export class Endpoints {
   ): Promise<Endpoint & { secret: Secret }> {
     const { db, clock, seal, guard } = this.#options;
     const url = acceptUrl(request.url, guard);
-    const events = webhookEvents.filter((event) => request.events.includes(event));
-    const unknown = request.events.find((event) => !(webhookEvents as readonly string[]).includes(event));
-    if (unknown !== undefined || events.length === 0)
-      throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`);
+    const events = acceptEvents(request.events);
     const id = randomId('whe');
     const secret = makeSigningSecret();
     const now = clock.now();
@@ -55,7 +52,7 @@ export class Endpoints {
     const row = { id, url, secret: sealed, events: events.join(' '), now };
     await store.createEndpoint(db, principal, row, limits.webhookEndpointsMax);
     const times = { createdAt: now, updatedAt: now, disabledAt: null };
-    return { id, url, events, ...times, waiting: 0, ...neverTried, secret };
+    return { id, url, events, ...times, ...neverTried, secret };
   }
 
   async list(): Promise<Endpoint[]> {
@@ -67,6 +64,35 @@ export class Endpoints {
     const row = await store.findCountedEndpoint(this.#options.db, id);
     if (!row) throw notFound(id);
     return toEndpoint(row);
+  }
+
+  /**
+   * Changes the URL, the events or both. A new URL gets a new secret, which cannot be read again, and no delivery that an
+   * earlier secret signs. Waiting deliveries stay. If the receiver gets less than before, the journal records it: a restored
+   * endpoint with the earlier URL or events is disabled.
+   * @returns the endpoint, and the secret of a new URL
+   * @throws DomainError as {@link create}, except `webhook_limit_reached`; `webhook_not_found`, `unavailable`
+   */
+  async change(
+    principal: Principal,
+    id: string,
+    request: { readonly url?: string | undefined; readonly events?: readonly string[] | undefined },
+  ): Promise<{ endpoint: Endpoint; secret: Secret | undefined }> {
+    const { clock, seal, guard } = this.#options;
+    const secret = makeSigningSecret();
+    const stored: StoredSecret = { current: secret.reveal() };
+    const change: store.EndpointChange = {
+      id,
+      url: request.url === undefined ? undefined : acceptUrl(request.url, guard),
+      events: request.events === undefined ? undefined : acceptEvents(request.events).join(' '),
+      secret: seal.seal(id, JSON.stringify(stored)),
+    };
+    const at = clock.now();
+    const { endpoint, hasNewUrl } = await runNarrowing<string, store.ChangedEndpoint>(this.#options, {
+      changeTx: (tx) => store.changeEndpointTx(tx, { principal, now: at }, change),
+      recordedOf: ({ isNarrowed }) => (isNarrowed ? [{ kind: 'webhook_disabled', id, at }] : []),
+    });
+    return { endpoint: toEndpoint(endpoint), secret: hasNewUrl ? secret : undefined };
   }
 
   /**
@@ -126,7 +152,22 @@ export class Endpoints {
 const notFound = (id: string): DomainError =>
   new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
 
-const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
+/** @throws DomainError `invalid_request` */
+function acceptEvents(names: readonly string[]): WebhookEvent[] {
+  const events = webhookEvents.filter((event) => names.includes(event));
+  const isUnknown = names.some((name) => !(webhookEvents as readonly string[]).includes(name));
+  if (isUnknown || events.length === 0) throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`);
+  return events;
+}
+
+const neverTried = {
+  waiting: 0,
+  nextAttemptAt: null,
+  failingSince: null,
+  lastDeliveredAt: null,
+  lastFailedAt: null,
+  lastFailure: null,
+};
 
 function toEndpoint(row: store.CountedEndpointRow): Endpoint {
   const { secret: _, events, ...shown } = row;
@@ -144,6 +185,8 @@ export const toWebhook = (endpoint: Endpoint): Webhook => ({
   updatedAt: toInstant(endpoint.updatedAt),
   disabledAt: instantOrNull(endpoint.disabledAt),
   waiting: endpoint.waiting,
+  nextAttemptAt: instantOrNull(endpoint.nextAttemptAt),
+  failingSince: instantOrNull(endpoint.failingSince),
   lastDeliveredAt: instantOrNull(endpoint.lastDeliveredAt),
   lastFailedAt: instantOrNull(endpoint.lastFailedAt),
   lastFailure: endpoint.lastFailure,

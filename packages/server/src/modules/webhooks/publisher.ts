@@ -31,8 +31,7 @@ export interface PublisherOptions {
 /** The payload of a job. */
 export interface WebhookJob {
   readonly endpointId: string;
-  /** JSON, signed and sent without changes. */
-  readonly body: string;
+  readonly body: Message['body'];
   /** Of the audit event. */
   readonly chain: number;
   readonly position: number;
@@ -116,14 +115,26 @@ type Subscriber = Pick<EndpointRow, 'id' | 'events'>;
 const idOf = ({ mac }: LoggedEvent, endpointId: string): string =>
   `msg_${toBase62(createHash('sha256').update(mac).update(endpointId).digest().subarray(0, 16), 22)}`;
 
-/** The job that delivers an event to an endpoint, with the same id each time. @returns undefined for an event that is not published */
-export function jobOf(outbox: Outbox, event: LoggedEvent, endpointId: string): NewJobRow | undefined {
+export interface Message {
+  readonly id: string;
+  /** JSON, signed and sent without changes. */
+  readonly body: string;
+}
+
+/** The message of an event for an endpoint, the same each time. @returns undefined for an event that is not published */
+export function messageOf(event: LoggedEvent, endpointId: string): Message | undefined {
   const described = describe(event);
   if (!described) return undefined;
   const id = idOf(event, endpointId);
-  const body = bodyOf(id, described.type, event.at, described.data);
-  const job: WebhookJob = { endpointId, body, chain: event.chain, position: event.position };
-  return outbox.prepare('webhook', queueOf(endpointId), job, id);
+  return { id, body: bodyOf(id, described.type, event.at, described.data) };
+}
+
+/** The job that delivers {@link messageOf} the event, with the id of the message. */
+export function jobOf(outbox: Outbox, event: LoggedEvent, endpointId: string): NewJobRow | undefined {
+  const message = messageOf(event, endpointId);
+  if (!message) return undefined;
+  const job: WebhookJob = { endpointId, body: message.body, chain: event.chain, position: event.position };
+  return outbox.prepare('webhook', queueOf(endpointId), job, message.id);
 }
 
 /** The body that the Standard Webhooks specification recommends: type, timestamp, data. */

@@ -22,6 +22,11 @@ export function webhookRoutes({ endpoints, deliveries }: Pick<Webhooks, 'endpoin
       status: 200,
       body: toWebhook(await endpoints.find(params.id)),
     })),
+    route(contract.changeWebhook, async ({ principal, params, body }) => {
+      const { endpoint, secret } = await endpoints.change(principal, params.id, body);
+      const changed: contract.ChangedWebhook = { webhook: toWebhook(endpoint), secret: secret?.reveal() ?? null };
+      return { status: 200, body: changed };
+    }),
     route(contract.deleteWebhook, async ({ principal, params }) => {
       await endpoints.delete(principal, params.id);
       return { status: 204 };
@@ -49,6 +54,10 @@ export function webhookRoutes({ endpoints, deliveries }: Pick<Webhooks, 'endpoin
     route(contract.listWebhookDeliveries, async ({ params, query }) => ({
       status: 200,
       body: await deliveries.list(params.id, query),
+    })),
+    route(contract.getWebhookDelivery, async ({ params }) => ({
+      status: 200,
+      body: await deliveries.find(params.id, params.delivery),
     })),
     route(contract.replayWebhookDelivery, async ({ principal, params }) => {
       await deliveries.replay(principal, params.id, params.delivery);

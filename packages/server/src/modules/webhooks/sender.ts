@@ -11,7 +11,7 @@ import type { StoredAttempt } from './delivery-store.ts';
 import type { WebhookJob } from './publisher.ts';
 import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
-import { disableEndpoint, findEndpoint, recordDelivery, recordFailure, type EndpointRow } from './store.ts';
+import { disableGoneEndpoint, findEndpoint, recordDelivery, recordFailure, type EndpointRow } from './store.ts';
 
 export interface SenderOptions extends Core {
   readonly seal: Sealer;
@@ -65,13 +65,13 @@ export class Sender {
     const now = clock.now();
     this.#record(id, job, [startedAt, status, Math.round(monotonicMs() - startedMs), failure]);
     if (failure === null) {
-      const { lastDeliveredAt, lastFailedAt } = endpoint;
-      const isRecovered = (lastFailedAt ?? 0) >= (lastDeliveredAt ?? 0);
-      if (isRecovered || now - (lastDeliveredAt ?? 0) >= recordEveryMs) await recordDelivery(db, endpointId, now);
+      const { lastDeliveredAt, failingSince } = endpoint;
+      if (failingSince !== null || now - (lastDeliveredAt ?? 0) >= recordEveryMs)
+        await recordDelivery(db, endpoint, now);
       return;
     }
-    await recordFailure(db, endpointId, now, failure);
-    if (status === gone) return disableEndpoint(db, { principal: { kind: 'system' }, now }, endpointId, failure);
+    await recordFailure(db, endpoint, now, failure);
+    if (status === gone && (await disableGoneEndpoint(db, endpoint, now, failure))) return;
     throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
 

@@ -1,10 +1,10 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
-import type { Act, Principal } from '../../foundation/principal.ts';
+import { system, type Act, type Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { insertJobTx, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
+import { insertJobTx, makeQueueDueTx, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import type { LoggedEvent } from './events.ts';
 
@@ -21,14 +21,35 @@ export interface EndpointRow {
   readonly lastDeliveredAt: number | null;
   readonly lastFailedAt: number | null;
   readonly lastFailure: string | null;
+  /** The first failure after the last success. Null if the last attempt succeeded. */
+  readonly failingSince: number | null;
 }
 
 export interface CountedEndpointRow extends EndpointRow {
   /** Deliveries in the outbox. */
   readonly waiting: number;
+  /** When the first of them is due. */
+  readonly nextAttemptAt: number | null;
 }
 
 export type NewEndpoint = Pick<EndpointRow, 'id' | 'url' | 'secret' | 'events'> & { readonly now: number };
+
+/** Absent values stay. */
+export interface EndpointChange {
+  readonly id: string;
+  readonly url?: string | undefined;
+  /** Names, separated by spaces. */
+  readonly events?: string | undefined;
+  /** Used if the URL is a new one. Sealed with the id. */
+  readonly secret: Uint8Array;
+}
+
+export interface ChangedEndpoint {
+  readonly endpoint: CountedEndpointRow;
+  readonly hasNewUrl: boolean;
+  /** Whether the receiver at the earlier URL gets less than before. */
+  readonly isNarrowed: boolean;
+}
 
 export interface UnpublishedEvent extends LoggedEvent {
   /** Events of its chain up to this position are published. */
@@ -40,8 +61,9 @@ export const queueOf = (id: string): string => `webhook:${id}`;
 
 const columns = `id, url, secret, events, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", last_delivered_at as "lastDeliveredAt", last_failed_at as "lastFailedAt",
-  last_failure as "lastFailure"`;
-const counted = `${columns}, (select count(*) from outbox where queue = 'webhook:' || webhook_endpoints.id) as waiting`;
+  last_failure as "lastFailure", failing_since as "failingSince"`;
+const ofQueue = `from outbox where queue = 'webhook:' || webhook_endpoints.id`;
+const counted = `${columns}, (select count(*) ${ofQueue}) as waiting, (select min(due_at) ${ofQueue}) as "nextAttemptAt"`;
 
 // Held while an endpoint is added or enabled, because that depends on the number of endpoints and sets the progress.
 const lockEndpoints = sql('lock_webhook_endpoints', {
@@ -66,32 +88,42 @@ const selectCounted = sql<CountedEndpointRow>(
   `select ${counted} from webhook_endpoints where id = $1`,
 );
 const select = sql<EndpointRow>('select_webhook_endpoint', `select ${columns} from webhook_endpoints where id = $1`);
-const lockText = `select secret from webhook_endpoints where id = $1`;
-const lockSecret = sql<Pick<EndpointRow, 'secret'>>('lock_webhook_secret', {
-  sqlite: lockText,
-  postgres: `${lockText} for update`,
-});
+const lockText = `select ${columns} from webhook_endpoints where id = $1`;
+const lock = sql<EndpointRow>('lock_webhook_endpoint', { sqlite: lockText, postgres: `${lockText} for update` });
+const change = sql(
+  'change_webhook_endpoint',
+  `update webhook_endpoints set url = $2, events = $3, secret = $4, updated_at = $5 where id = $1`,
+);
+const clearResults = sql(
+  'clear_webhook_results',
+  `update webhook_endpoints set last_delivered_at = null, last_failed_at = null, last_failure = null, failing_since = null
+   where id = $1`,
+);
 const updateSecret = sql(
   'update_webhook_secret',
   `update webhook_endpoints set secret = $2, updated_at = $3 where id = $1`,
 );
 const disable = sql(
   'disable_webhook_endpoint',
-  `update webhook_endpoints set disabled_at = $2, updated_at = $2 where id = $1 and disabled_at is null`,
+  `update webhook_endpoints set disabled_at = $2, updated_at = $2
+   where id = $1 and disabled_at is null and ($3 = '' or url = $3)`,
 );
 const enable = sql(
   'enable_webhook_endpoint',
-  `update webhook_endpoints set disabled_at = null, updated_at = $2, last_failed_at = null, last_failure = null
+  `update webhook_endpoints set disabled_at = null, updated_at = $2, last_failed_at = null, last_failure = null,
+     failing_since = null
    where id = $1 and disabled_at is not null`,
 );
 const remove = sql('delete_webhook_endpoint', `delete from webhook_endpoints where id = $1`);
+// The result of an attempt that began before a change of the URL does not count for the new URL.
 const updateDelivered = sql(
   'update_webhook_delivered',
-  `update webhook_endpoints set last_delivered_at = $2 where id = $1`,
+  `update webhook_endpoints set last_delivered_at = $3, failing_since = null where id = $1 and url = $2`,
 );
 const updateFailed = sql(
   'update_webhook_failed',
-  `update webhook_endpoints set last_failed_at = $2, last_failure = $3 where id = $1`,
+  `update webhook_endpoints set last_failed_at = $3, last_failure = $4, failing_since = coalesce(failing_since, $3)
+   where id = $1 and url = $2`,
 );
 
 const listSubscribed = sql<Pick<EndpointRow, 'id' | 'events'>>(
@@ -158,23 +190,70 @@ export async function replaceSecret(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionValidTx(tx, { principal, now });
-    const row = await tx.get(lockSecret, [id]);
+    const row = await tx.get(lock, [id]);
     if (!row) throw new DomainError('webhook_not_found');
     await tx.run(updateSecret, [id, replace(row.secret), now]);
     await recordEventTx(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
   });
 }
 
+/**
+ * Waiting deliveries stay: the sender reads URL and secret together, so those to a new URL are signed with its secret only.
+ * @throws DomainError `webhook_not_found`, `invalid_access_token`
+ */
+export async function changeEndpointTx(
+  tx: Transaction,
+  { principal, now }: Act,
+  { id, secret, ...changed }: EndpointChange,
+): Promise<ChangedEndpoint> {
+  await assertSessionValidTx(tx, { principal, now });
+  const before = await tx.get(lock, [id]);
+  if (!before) throw new DomainError('webhook_not_found');
+  const { url = before.url, events = before.events } = changed;
+  const hasNewUrl = url !== before.url;
+  const kept = new Set(events.split(' '));
+  const narrowed = [
+    ...(hasNewUrl ? ['url'] : []),
+    ...(before.events.split(' ').every((event) => kept.has(event)) ? [] : ['events']),
+  ];
+  if (hasNewUrl || events !== before.events) {
+    await tx.run(change, [id, url, events, hasNewUrl ? secret : before.secret, now]);
+    if (hasNewUrl) {
+      await tx.run(clearResults, [id]);
+      await makeQueueDueTx(tx, queueOf(id), now);
+    }
+    const details = { hasNewUrl, ...(events === before.events ? {} : { events: events.split(' ') }), narrowed };
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.updated', target: id, details });
+  }
+  const endpoint = await tx.get(selectCounted, [id]);
+  if (!endpoint) throw new DomainError('webhook_not_found');
+  return { endpoint, hasNewUrl, isNarrowed: narrowed.length > 0 };
+}
+
 /** Removes its waiting deliveries. Does nothing for a disabled endpoint. @throws DomainError `webhook_not_found` */
-export async function disableEndpoint(db: Db, { principal, now }: Act, id: string, reason?: string): Promise<void> {
+export async function disableEndpoint(db: Db, { principal, now }: Act, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionValidTx(tx, { principal, now });
-    if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
+    if ((await tx.run(disable, [id, now, ''])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
-    const event = { at: now, principal, action: 'webhook.disabled', target: id } as const;
-    await recordEventTx(tx, reason === undefined ? event : { ...event, details: { reason } });
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.disabled', target: id });
   });
 }
+
+/** As {@link disableEndpoint}, after a response of its URL. @returns false if it has another URL, is disabled or was deleted */
+export const disableGoneEndpoint = (db: Db, { id, url }: Tried, now: number, reason: string): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    if ((await tx.run(disable, [id, now, url])) === 0) return false;
+    await removeQueueTx(tx, queueOf(id));
+    await recordEventTx(tx, {
+      at: now,
+      principal: system,
+      action: 'webhook.disabled',
+      target: id,
+      details: { reason },
+    });
+    return true;
+  });
 
 /**
  * The endpoint receives events from now on. Does nothing for an enabled endpoint.
@@ -203,7 +282,7 @@ export async function deleteEndpoint(db: Db, principal: Principal, id: string, n
 /** For a replay of the deletion journal, which records the events. Also drops the deliveries in the outbox. */
 export async function disableEndpointsTx(tx: Transaction, ids: readonly string[], now: number): Promise<void> {
   for (const id of ids) {
-    await tx.run(disable, [id, now]);
+    await tx.run(disable, [id, now, '']);
     await removeQueueTx(tx, queueOf(id));
   }
 }
@@ -232,11 +311,13 @@ export async function assertEnabledTx(tx: Transaction, id: string): Promise<void
   if (endpoint.disabledAt !== null) throw new DomainError('webhook_disabled');
 }
 
-export const recordDelivery = async (db: Db, id: string, now: number): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(updateDelivered, [id, now])));
+type Tried = Pick<EndpointRow, 'id' | 'url'>;
 
-export const recordFailure = async (db: Db, id: string, now: number, failure: string): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(updateFailed, [id, now, failure])));
+export const recordDelivery = async (db: Db, { id, url }: Tried, now: number): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(updateDelivered, [id, url, now])));
+
+export const recordFailure = async (db: Db, { id, url }: Tried, now: number, failure: string): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(updateFailed, [id, url, now, failure])));
 
 /** @returns unpublished events in the order of chains and positions, at most `perChainMax` of each chain */
 export const listUnpublished = (db: Db, perChainMax: number): Promise<UnpublishedEvent[]> =>

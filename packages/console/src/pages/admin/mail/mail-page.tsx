@@ -1,41 +1,46 @@
-/** Mail and other jobs of the outbox: how many wait, why some fail; and a test mail. */
+/** The mail of the last 30 days: recipients, purposes and results; and a test mail. */
 import { useSignal } from '@preact/signals';
-import { call, type ResponseOf } from '../../../api.ts';
+import { call, type RequestOf, type ResponseOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
+import { FilterField } from '../../../parts/filter-field.tsx';
 import { FilterSelect, ListHeader, StateFilter } from '../../../parts/list-header.tsx';
 import { Empty } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { PagedTable } from '../../../parts/paged-table.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { config } from '../../../session.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { accountPath } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
-import { jobKindLabel } from './job-kind.ts';
+import { NextAttempt } from '../next-attempt.tsx';
 import { TestMailDialog } from './test-mail-dialog.tsx';
 
-type Outbox = ResponseOf<'GET /admin/outbox'>;
-type Job = Outbox['jobs'][number];
+type Query = NonNullable<RequestOf<'GET /admin/mail'>['query']>;
+type Mail = ResponseOf<'GET /admin/mail'>['mails'][number];
 
-const kindNames = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
-const stateNames = ['waiting', 'failing'] as const;
+const states = ['waiting', 'delivered', 'failed'] as const;
+const tones = { waiting: 'warning', delivered: 'good', failed: 'bad' } as const;
+/** Of an email address. */
+const charsMax = 254;
 
 export function MailPage() {
   const isTesting = useSignal(false);
   const texts = adminText.mail;
-  const kinds = useSignal<Outbox['kinds']>([]);
-  const list = useList<Job>(
-    ['kind', 'state'],
+  const list = useList<Mail>(
+    ['to', 'purpose', 'state'],
     firstMatches(async (query, signal) => {
-      const { jobs, nextCursor, kinds: counted } = await call('GET /admin/outbox', { query, signal });
-      kinds.value = counted;
-      return { items: jobs, nextCursor };
+      const { mails, nextCursor } = await call('GET /admin/mail', {
+        query: { limit: '50', ...(query as Query) },
+        signal,
+      });
+      return { items: mails, nextCursor };
     }),
-    { kind: kindNames, state: stateNames },
+    { to: (value) => value.length <= charsMax, purpose: Object.keys(texts.purposes), state: states },
   );
   return (
     <Page
@@ -50,26 +55,31 @@ export function MailPage() {
       }
     >
       <div class="list">
-        {kinds.value.length > 0 && (
-          <Table label={texts.count} rows={kinds.value} keyOf={({ kind }) => kind} columns={kindColumns()} />
-        )}
         <ListHeader list={list}>
+          <FilterField
+            list={list}
+            name="to"
+            label={texts.recipient}
+            pattern={`.{1,${charsMax}}`}
+            placeholder="ada@example.com"
+          />
           <FilterSelect
             list={list}
-            name="kind"
-            label={adminText.general.kind}
-            all={adminText.general.allKinds}
-            options={texts.kinds}
+            name="purpose"
+            label={texts.purpose}
+            all={texts.allPurposes}
+            options={texts.purposes}
           />
           <StateFilter list={list} options={texts.states} />
         </ListHeader>
         <PagedTable
           list={list}
-          skeletonRows={4}
-          label={texts.jobs}
+          skeletonRows={6}
+          defaultSize="50"
+          label={adminText.general.mail}
           keyOf={({ id }) => id}
           columns={columns()}
-          empty={<Empty title={texts.none} icon="success" />}
+          empty={<Empty title={texts.none} />}
         />
       </div>
       {isTesting.value && <TestMailDialog onClose={() => void (isTesting.value = false)} />}
@@ -77,32 +87,30 @@ export function MailPage() {
   );
 }
 
-function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
-  const texts = adminText.mail;
+function columns(): readonly Column<Mail>[] {
+  const { general, mail } = adminText;
   return [
-    { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
-    { label: texts.count, align: 'end', cell: ({ count }) => count },
-    { label: texts.oldest, cell: ({ oldestAt }) => <Time at={oldestAt} /> },
-  ];
-}
-
-function columns(): readonly Column<Job>[] {
-  const texts = adminText.mail;
-  return [
-    { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
+    {
+      label: mail.recipient,
+      cell: ({ to, accountId }) => (
+        <a class="account-name" href={accountPath(accountId)}>
+          <bdi>{to}</bdi>
+        </a>
+      ),
+    },
+    {
+      label: mail.purpose,
+      priority: 'below',
+      // An instance of another version may have other purposes.
+      cell: ({ purpose }) => (mail.purposes as Readonly<Record<string, string>>)[purpose] ?? purpose,
+    },
     {
       label: text.general.state,
       priority: 'below',
-      cell: ({ lastFailure }) =>
-        lastFailure === null ? (
-          <Badge>{texts.states.waiting}</Badge>
-        ) : (
-          <Badge tone="warning">{texts.states.failing}</Badge>
-        ),
+      cell: ({ state }) => <Badge tone={tones[state]}>{mail.states[state]}</Badge>,
     },
-    { label: texts.failure, priority: 'below', cell: ({ lastFailure }) => <ServerText>{lastFailure}</ServerText> },
-    { label: adminText.general.attempts, priority: 'medium', align: 'end', cell: ({ attempts }) => attempts },
-    { label: texts.nextAttempt, priority: 'medium', cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} /> },
-    { label: text.general.created, priority: 'low', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { label: general.reason, priority: 'below', cell: ({ lastFailure }) => <ServerText>{lastFailure}</ServerText> },
+    { label: general.nextAttempt, priority: 'low', cell: ({ nextAttemptAt }) => <NextAttempt at={nextAttemptAt} /> },
+    { label: text.general.created, priority: 'below', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
 }

@@ -8,7 +8,7 @@ import { Section } from '../../../parts/section.tsx';
 import { ServerText } from '../../../parts/server-text.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
-import { jobKindLabel } from '../mail/job-kind.ts';
+import { jobKindLabel } from '../jobs/job-kind.ts';
 import type { Overview } from './overview.ts';
 import { root } from '../../../root.ts';
 
@@ -101,8 +101,8 @@ function contentOf({ code, subject, count }: Item, items: number): Pick<Entry, '
   const settings = { href: `${root}/admin/settings`, label: adminText.general.settings };
   const processes = { href: '#processes', label: adminText.overview.processes };
   const jobs = (query: string) => ({
-    href: `${root}/admin/mail?kind=${encodeURIComponent(subject)}${query}`,
-    label: texts.openJobs,
+    href: `${root}/admin/jobs?kind=${encodeURIComponent(subject)}${query}`,
+    label: adminText.general.jobs,
   });
   const number = formatNumber(count ?? 0);
   switch (code) {

@@ -9,7 +9,7 @@ import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
 import { sentenceOf } from '../audit/event-sentence.ts';
-import { jobKindLabel } from '../mail/job-kind.ts';
+import { jobKindLabel } from '../jobs/job-kind.ts';
 import type { Overview } from './overview.ts';
 import { root } from '../../../root.ts';
 
@@ -21,10 +21,10 @@ type AuditEvent = Overview['events'][number];
 export function JobsSection({ jobs }: { readonly jobs: readonly Jobs[] }) {
   const texts = adminText.overview;
   const waiting = new Map(jobs.map((entry) => [entry.kind, entry]));
-  const kinds = [...new Set([...Object.keys(adminText.mail.kinds), ...waiting.keys()])];
+  const kinds = [...new Set([...Object.keys(adminText.jobs.kinds), ...waiting.keys()])];
   const rows = kinds.map((kind): Jobs => waiting.get(kind) ?? { kind, waiting: 0, oldestSeconds: 0 });
   return (
-    <Section title={texts.jobs} actions={<a href={`${root}/admin/mail`}>{texts.openJobs}</a>}>
+    <Section title={texts.jobs} actions={<a href={`${root}/admin/jobs`}>{adminText.general.jobs}</a>}>
       <Table label={texts.jobs} rows={rows} keyOf={({ kind }) => kind} columns={jobColumns()} />
     </Section>
   );

@@ -1,45 +1,8 @@
 /** Creates a webhook endpoint. */
-import { call, type RequestOf } from '../../../api.ts';
+import { call } from '../../../api.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
-import { Choice, Choices } from '../../../parts/choice.tsx';
-import { Field } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
-
-type Events = RequestOf<'POST /admin/webhooks'>['body']['events'];
-type EventName = Events[number];
-
-/** A compile error if the contract has an event that is not here, or has no longer one that is. */
-const eventNames = Object.keys({
-  'account.created': 0,
-  'account.verified': 0,
-  'account.disabled': 0,
-  'account.enabled': 0,
-  'account.deleted': 0,
-  'account.password_changed': 0,
-  'account.email_changed': 0,
-  'account.quota_reached': 0,
-  'account.sessions_ended': 0,
-  'account.entitlements_set': 0,
-  'second_factor.added': 0,
-  'second_factor.removed': 0,
-  'api_key.created': 0,
-  'api_key.disabled': 0,
-  'api_key.enabled': 0,
-  'api_key.rotated': 0,
-  'api_key.previous_ended': 0,
-  'api_key.leaked': 0,
-  'api_key.expiring': 0,
-  'api_key.quota_reached': 0,
-  'api_key.deleted': 0,
-  'service_account.created': 0,
-  'service_account.updated': 0,
-  'service_account.manager_added': 0,
-  'service_account.manager_removed': 0,
-  'scope.set': 0,
-  'scope.deleted': 0,
-  'session.ended': 0,
-  'session.reuse_detected': 0,
-} satisfies Record<EventName, 0>) as EventName[];
+import { WebhookFields, webhookIn } from './webhook-fields.tsx';
 
 interface CreateWebhookDialogProps {
   readonly onClose: () => void;
@@ -52,30 +15,10 @@ export const CreateWebhookDialog = ({ onClose, onCreated }: CreateWebhookDialogP
     size="large"
     onClose={onClose}
     act={async (fields) => {
-      const events = fields.all('events') as Events;
-      const { id, secret } = await call('POST /admin/webhooks', { body: { url: fields.text('url').trim(), events } });
+      const { id, secret } = await call('POST /admin/webhooks', { body: webhookIn(fields) });
       onCreated({ id, secret });
     }}
   >
-    <Field
-      label={adminText.webhooks.url}
-      name="url"
-      autocomplete="off"
-      autocapitalize="none"
-      spellcheck={false}
-      inputMode="url"
-      autofocus
-      placeholder="https://example.com/hooks/keyreeve"
-      hint={adminText.webhooks.urlHint}
-      codes={['webhook_url_refused']}
-      pointer="/url"
-    />
-    <Choices legend={adminText.webhooks.events} hint={adminText.webhooks.eventsHint} pointer="/events">
-      <div class="choices scroll-choices">
-        {eventNames.map((name) => (
-          <Choice name="events" value={name} label={<code>{name}</code>} key={name} />
-        ))}
-      </div>
-    </Choices>
+    <WebhookFields />
   </ActionDialog>
 );

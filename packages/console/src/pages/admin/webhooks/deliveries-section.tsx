@@ -18,16 +18,19 @@ import { Time } from '../../../parts/time.tsx';
 import { useAction } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { NextAttempt } from '../next-attempt.tsx';
+import { DeliveryDialog } from './delivery-dialog.tsx';
+import { deliveryTones } from './webhook.tsx';
 
 type Query = NonNullable<RequestOf<'GET /admin/webhooks/:id/deliveries'>['query']>;
 type Delivery = ResponseOf<'GET /admin/webhooks/:id/deliveries'>['deliveries'][number];
 
 const states = ['waiting', 'delivered', 'failed'] as const;
-const tones = { waiting: 'neutral', delivered: 'good', failed: 'bad' } as const;
 const hourMs = 3_600_000;
 
 export function DeliveriesSection({ id }: { readonly id: string }) {
   const isReplaying = useSignal(false);
+  const opened = useSignal<string>();
   const list = useList<Delivery>(
     ['state'],
     async (query, signal) => {
@@ -58,9 +61,15 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
         defaultSize="20"
         label={texts.deliveries}
         keyOf={(delivery) => delivery.id}
-        columns={columnsOf((delivery) => void replay.run(delivery))}
+        columns={columnsOf(
+          (delivery) => void (opened.value = delivery),
+          (delivery) => void replay.run(delivery),
+        )}
         empty={<Empty title={texts.noDeliveries} />}
       />
+      {opened.value !== undefined && (
+        <DeliveryDialog params={{ id, delivery: opened.value }} onClose={() => void (opened.value = undefined)} />
+      )}
       {isReplaying.value && (
         <ReplayFailedDialog
           id={id}
@@ -97,7 +106,9 @@ function ReplayFailedDialog({ id, onReplayed, onClose }: ReplayFailedDialogProps
   );
 }
 
-function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delivery>[] {
+type Act = (delivery: string) => void;
+
+function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
   const texts = adminText.webhooks;
   return [
     { label: text.general.event, cell: ({ event }) => <code>{event}</code> },
@@ -105,30 +116,41 @@ function columnsOf(onReplay: (delivery: string) => void): readonly Column<Delive
     {
       label: text.general.state,
       priority: 'below',
-      cell: ({ state }) => <Badge tone={tones[state]}>{texts.deliveryStates[state]}</Badge>,
+      cell: ({ state }) => <Badge tone={deliveryTones[state]}>{texts.deliveryStates[state]}</Badge>,
     },
-    { label: adminText.general.attempts, priority: 'medium', align: 'end', cell: ({ attemptCount }) => attemptCount },
     {
-      label: texts.lastAttempt,
+      label: texts.response,
       priority: 'medium',
       align: 'end',
-      cell: ({ attempts }) => texts.milliseconds(attempts.at(-1)?.ms ?? 0),
+      cell: ({ attempts }) => attempts.at(-1)?.status ?? texts.noResponse,
     },
     {
       label: texts.lastFailure,
       priority: 'below',
       cell: ({ attempts }) => <ServerText>{attempts.at(-1)?.error ?? null}</ServerText>,
     },
+    { label: adminText.general.attempts, priority: 'low', align: 'end', cell: ({ attemptCount }) => attemptCount },
+    {
+      label: adminText.general.nextAttempt,
+      priority: 'low',
+      cell: ({ nextAttemptAt }) => <NextAttempt at={nextAttemptAt} />,
+    },
     {
       label: text.general.actions,
       isLabelHidden: true,
       align: 'end',
-      cell: ({ id, event, state }) =>
-        state === 'waiting' ? null : (
-          <Button isSmall aria-label={texts.replayOf(event)} onClick={() => onReplay(id)}>
-            {texts.replay}
+      cell: ({ id, event, state }) => (
+        <div class="actions end">
+          <Button isSmall aria-label={texts.detailsOf(event)} onClick={() => onOpen(id)}>
+            {text.general.details}
           </Button>
-        ),
+          {state !== 'waiting' && (
+            <Button isSmall aria-label={texts.replayOf(event)} onClick={() => onReplay(id)}>
+              {texts.replay}
+            </Button>
+          )}
+        </div>
+      ),
     },
   ];
 }

@@ -18,10 +18,12 @@ import { Time } from '../../../parts/time.tsx';
 import { useAction, useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { NextAttempt } from '../next-attempt.tsx';
+import { ChangeWebhookDialog } from './change-webhook-dialog.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { webhooksPath, WebhookState, type Webhook } from './webhook.tsx';
 
-type DialogName = 'rotate' | 'disable' | 'delete';
+type DialogName = 'change' | 'rotate' | 'disable' | 'delete';
 type TestResult = ResponseOf<'POST /admin/webhooks/:id/test'>;
 
 /** @param id from the URL */
@@ -50,6 +52,7 @@ function WebhookView({ id }: { readonly id: string }) {
         current && (
           <>
             <Button action={test}>{adminText.webhooks.test}</Button>
+            <Button onClick={open('change')}>{adminText.webhooks.edit}</Button>
             <Button onClick={open('rotate')}>{adminText.webhooks.rotate}</Button>
             {current.disabledAt === null ? (
               <Button onClick={open('disable')}>{text.keys.disable}</Button>
@@ -73,9 +76,9 @@ function WebhookView({ id }: { readonly id: string }) {
           </div>
         )}
       </Loaded>
-      {dialog.value && (
+      {dialog.value && current && (
         <WebhookDialog
-          id={id}
+          of={current}
           name={dialog.value}
           onClose={() => void (dialog.value = undefined)}
           onChanged={() => void webhook.reload()}
@@ -105,6 +108,14 @@ const WebhookFacts = ({ webhook }: { readonly webhook: Webhook }) => (
           </span>,
         ],
         [adminText.webhooks.waiting, formatNumber(webhook.waiting)],
+        [
+          adminText.general.nextAttempt,
+          webhook.nextAttemptAt === null ? undefined : <NextAttempt at={webhook.nextAttemptAt} key="next" />,
+        ],
+        [
+          adminText.webhooks.failingSince,
+          webhook.failingSince === null ? undefined : <Time at={webhook.failingSince} as="dateTime" key="failing" />,
+        ],
         [adminText.webhooks.lastDelivered, <Time at={webhook.lastDeliveredAt} key="delivered" />],
         [adminText.webhooks.lastFailed, <Time at={webhook.lastFailedAt} key="failed" />],
         [
@@ -123,19 +134,21 @@ const WebhookFacts = ({ webhook }: { readonly webhook: Webhook }) => (
 );
 
 interface WebhookDialogProps {
-  readonly id: string;
+  readonly of: Webhook;
   readonly name: DialogName;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
-function WebhookDialog({ id, name, onClose, onChanged }: WebhookDialogProps) {
-  const params = { id };
+function WebhookDialog({ of, name, onClose, onChanged }: WebhookDialogProps) {
+  const params = { id: of.id };
   const { route } = useLocation();
   const { webhooks } = adminText;
   switch (name) {
+    case 'change':
+      return <ChangeWebhookDialog of={of} onClose={onClose} onChanged={onChanged} />;
     case 'rotate':
-      return <RotateDialog id={id} onClose={onClose} />;
+      return <RotateDialog id={of.id} onClose={onClose} />;
     case 'disable':
       return (
         <ActionDialog
@@ -171,7 +184,7 @@ function WebhookDialog({ id, name, onClose, onChanged }: WebhookDialogProps) {
   }
 }
 
-function RotateDialog({ id, onClose }: Pick<WebhookDialogProps, 'id' | 'onClose'>) {
+function RotateDialog({ id, onClose }: Pick<Webhook, 'id'> & Pick<WebhookDialogProps, 'onClose'>) {
   const rotated = useSignal<ResponseOf<'POST /admin/webhooks/:id/rotate-secret'>>();
   const { webhooks } = adminText;
   if (rotated.value)

@@ -9,11 +9,15 @@ export type Webhook = ResponseOf<'GET /admin/webhooks/:id'>;
 export const webhooksPath = `${root}/admin/webhooks`;
 export const webhookPath = (id: string): string => `${webhooksPath}/${id}`;
 
-const hasFailedLast = ({ lastDeliveredAt, lastFailedAt }: Webhook): boolean =>
-  lastFailedAt !== null && (lastDeliveredAt === null || lastFailedAt > lastDeliveredAt);
+/** Of the states of deliveries. */
+export const deliveryTones = { waiting: 'warning', delivered: 'good', failed: 'bad' } as const;
 
 export function WebhookState({ of }: { readonly of: Webhook }) {
   const { states } = adminText.webhooks;
   if (of.disabledAt !== null) return <Badge>{states.disabled}</Badge>;
-  return hasFailedLast(of) ? <Badge tone="bad">{states.failing}</Badge> : <Badge tone="good">{states.enabled}</Badge>;
+  return of.failingSince === null ? (
+    <Badge tone="good">{states.enabled}</Badge>
+  ) : (
+    <Badge tone="bad">{states.failing}</Badge>
+  );
 }

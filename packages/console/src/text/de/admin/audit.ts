@@ -21,6 +21,7 @@ export const audit = {
     'signing_key.created': 'Ein Signaturschlüssel wurde erstellt',
     'signing_key.revoked': 'Ein Signaturschlüssel wurde widerrufen',
     'webhook.created': 'Ein Webhook wurde erstellt',
+    'webhook.updated': 'URL oder Ereignisse eines Webhooks wurden geändert',
     'webhook.deleted': 'Ein Webhook wurde gelöscht',
     'webhook.disabled': 'Ein Webhook wurde deaktiviert',
     'webhook.enabled': 'Ein Webhook wurde aktiviert',

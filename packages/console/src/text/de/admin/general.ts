@@ -4,6 +4,7 @@ export const general = {
   accounts: 'Konten',
   webhooks: 'Webhooks',
   mail: 'E-Mail',
+  jobs: 'Aufträge',
   signingKeys: 'Signaturschlüssel',
   settings: 'Einstellungen',
   audit: 'Audit-Log',
@@ -11,6 +12,9 @@ export const general = {
   kind: 'Art',
   allKinds: 'Alle Arten',
   attempts: 'Versuche',
+  nextAttempt: 'Nächster Versuch',
+  soon: 'so bald wie möglich',
+  reason: 'Grund',
   actor: 'Akteur',
   newestEvents: 'Neueste Ereignisse',
 };

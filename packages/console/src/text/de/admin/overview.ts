@@ -13,7 +13,6 @@ export const overview: AdminTexts['overview'] = {
   attention: 'Braucht Aufmerksamkeit',
   nothing: 'Nichts braucht Aufmerksamkeit',
   since: 'seit',
-  openJobs: 'Aufträge',
   checksFailed: (count) =>
     count === 1
       ? 'Eine Prüfung der Installation ist fehlgeschlagen.'

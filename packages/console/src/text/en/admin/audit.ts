@@ -21,6 +21,7 @@ export const audit = {
     'signing_key.created': 'A signing key was created',
     'signing_key.revoked': 'A signing key was revoked',
     'webhook.created': 'A webhook was created',
+    'webhook.updated': 'The URL or the events of a webhook changed',
     'webhook.deleted': 'A webhook was deleted',
     'webhook.disabled': 'A webhook was disabled',
     'webhook.enabled': 'A webhook was enabled',

@@ -4,6 +4,7 @@ export const general = {
   accounts: 'Accounts',
   webhooks: 'Webhooks',
   mail: 'Mail',
+  jobs: 'Jobs',
   signingKeys: 'Signing keys',
   settings: 'Settings',
   audit: 'Audit log',
@@ -11,6 +12,9 @@ export const general = {
   kind: 'Kind',
   allKinds: 'All kinds',
   attempts: 'Attempts',
+  nextAttempt: 'Next attempt',
+  soon: 'as soon as possible',
+  reason: 'Reason',
   actor: 'Actor',
   newestEvents: 'Newest events',
 };

@@ -11,7 +11,6 @@ export const overview = {
   attention: 'Needs attention',
   nothing: 'Nothing needs attention',
   since: 'since',
-  openJobs: 'Jobs',
   checksFailed: (count: number) =>
     count === 1 ? 'A check of the installation failed.' : `${count} checks of the installation failed.`,
   checkWarnings: (count: number) =>

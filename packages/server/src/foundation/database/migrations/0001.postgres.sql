@@ -192,6 +192,7 @@ create table one_time_codes (
 );
 create index one_time_codes_account on one_time_codes (account_pk);
 create index one_time_codes_expires on one_time_codes (expires_at);
+create index one_time_codes_email on one_time_codes (email_key) where email_key is not null;
 
 create table email_changes (
   account_pk bigint not null references accounts (pk) on delete cascade,
@@ -202,6 +203,23 @@ create table email_changes (
   primary key (account_pk, account_epoch)
 );
 create index email_changes_changed on email_changes (changed_at);
+create index email_changes_email on email_changes (email_key);
+
+create table mail_log (
+  id text collate "C" primary key,
+  account_pk bigint not null references accounts (pk) on delete cascade,
+  email text not null,
+  email_key text collate "C" not null,
+  purpose text collate "C" not null,
+  created_at bigint not null,
+  tried_at bigint not null,
+  attempt_count bigint not null,
+  delivered_at bigint,
+  failure text
+);
+create index mail_log_order on mail_log (created_at, id);
+create index mail_log_email on mail_log (email_key, created_at, id);
+create index mail_log_account on mail_log (account_pk, created_at, id);
 
 create table second_factors (
   account_pk bigint primary key references accounts (pk) on delete cascade,
@@ -420,7 +438,8 @@ create table webhook_endpoints (
   disabled_at bigint,
   last_delivered_at bigint,
   last_failed_at bigint,
-  last_failure text
+  last_failure text,
+  failing_since bigint
 );
 
 create table webhook_progress (

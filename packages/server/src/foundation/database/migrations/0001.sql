@@ -277,6 +277,8 @@ create table one_time_codes (
 ) strict, without rowid;
 create index one_time_codes_account on one_time_codes (account_pk);
 create index one_time_codes_expires on one_time_codes (expires_at);
+-- The log of mail finds the account by the email address of a requested change.
+create index one_time_codes_email on one_time_codes (email_key) where email_key is not null;
 
 -- Changes from one verified email address to another, kept for 30 days: the previous email address can undo its change for a
 -- week, and an administrator can restore it.
@@ -291,6 +293,31 @@ create table email_changes (
   primary key (account_pk, account_epoch)
 ) strict, without rowid;
 create index email_changes_changed on email_changes (changed_at);
+create index email_changes_email on email_changes (email_key);
+
+-- Mails that were handed to the mail server, or could not be, without their content.
+create table mail_log (
+  -- Of the job in the outbox, which exists while attempts follow.
+  id text primary key,
+  -- The account that has, had or requested the email address.
+  account_pk integer not null references accounts (pk) on delete cascade,
+  -- The recipient.
+  email text not null,
+  email_key text not null,
+  -- The name of the template.
+  purpose text not null,
+  created_at integer not null,
+  -- The last attempt.
+  tried_at integer not null,
+  attempt_count integer not null,
+  -- When the mail server accepted it.
+  delivered_at integer,
+  -- Of the last attempt.
+  failure text
+) strict, without rowid;
+create index mail_log_order on mail_log (created_at, id);
+create index mail_log_email on mail_log (email_key, created_at, id);
+create index mail_log_account on mail_log (account_pk, created_at, id);
 
 create table second_factors (
   account_pk integer primary key references accounts (pk) on delete cascade,
@@ -584,7 +611,9 @@ create table webhook_endpoints (
   -- The results of its deliveries. Their times have a resolution of a minute.
   last_delivered_at integer,
   last_failed_at integer,
-  last_failure text
+  last_failure text,
+  -- The first failure after the last success. Null if the last attempt succeeded.
+  failing_since integer
 ) strict, without rowid;
 
 -- Up to which event of each chain of the audit log webhooks were published.

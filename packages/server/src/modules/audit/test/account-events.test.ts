@@ -25,6 +25,7 @@ const tables = [
   'recovery_codes',
   'outbox',
   'email_changes',
+  'mail_log',
 ];
 
 /** The contents of all tables that such changes write, except the audit log. */

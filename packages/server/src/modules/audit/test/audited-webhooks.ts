@@ -42,6 +42,8 @@ const replay = (endpointId: string): ReplayRequest => ({
   }),
 });
 
+const changed = { url: 'https://example.org/', events: 'account.created', secret: Buffer.from('another') };
+
 const row = (action: string, target: string, details: object | null = null) => ({
   actor: 'operator',
   action,
@@ -56,14 +58,21 @@ export const webhookOperations = {
     rows: [row('webhook.created', 'whe_new', { events: ['account.created', 'session.ended'] })],
     refused: (db: Db) => webhooks.createEndpoint(db, operator, newEndpoint('whe_new'), 2),
   },
+  'webhook.updated': {
+    change: (db: Db) => db.transaction((tx) => webhooks.changeEndpointTx(tx, act, { ...changed, id: 'whe_on' })),
+    rows: [
+      row('webhook.updated', 'whe_on', { hasNewUrl: true, events: ['account.created'], narrowed: ['url', 'events'] }),
+    ],
+    refused: (db: Db) => db.transaction((tx) => webhooks.changeEndpointTx(tx, act, { ...changed, id: 'whe_none' })),
+  },
   'webhook.deleted': {
     change: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_on', now),
     rows: [row('webhook.deleted', 'whe_on')],
     refused: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_none', now),
   },
   'webhook.disabled': {
-    change: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_on', 'it answered 410'),
-    rows: [row('webhook.disabled', 'whe_on', { reason: 'it answered 410' })],
+    change: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_on'),
+    rows: [row('webhook.disabled', 'whe_on')],
     refused: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_off'),
   },
   'webhook.enabled': {

@@ -28,7 +28,7 @@ import { addAccount, addSession, hashOf, keys, now, operator } from '../../../..
 import { setAccountRole } from '../../../../test-kit/store-changes.ts';
 
 const names = ['role', 'password', 'email', 'factor', 'codes', 'code', 'requirement', 'untouched'];
-const endpoints = ['whe_disabled', 'whe_deleted', 'whe_untouched'];
+const endpoints = ['whe_disabled', 'whe_deleted', 'whe_moved', 'whe_widened', 'whe_untouched'];
 const since = now + 10;
 const codeOf = (name: string, number: number): Buffer => hashOf(`${name} ${number}`);
 
@@ -112,6 +112,12 @@ async function removeRights(db: Db): Promise<void> {
   await accounts.requireSecondFactor(db, { principal: operator, now: since }, 'acc_requirement', true);
   await webhooks.disableEndpoint(db, { principal: operator, now: since }, 'whe_disabled');
   await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
+  const secret = Buffer.from('another');
+  for (const change of [
+    { id: 'whe_moved', url: 'https://example.org/', secret },
+    { id: 'whe_widened', events: 'account.created account.deleted', secret },
+  ])
+    await db.transaction((tx) => webhooks.changeEndpointTx(tx, { principal: operator, now: since }, change));
 }
 
 const replayed = {
@@ -123,7 +129,7 @@ const replayed = {
   recoveryCodesReplaced: 1,
   recoveryCodesUsed: 1,
   secondFactorsRequired: 1,
-  webhooksDisabled: 1,
+  webhooksDisabled: 2,
   webhooksDeleted: 1,
 };
 const afterwards = (at: number) => ({
@@ -155,7 +161,12 @@ onEachDatabase(
     assert.deepEqual(restored.unconfirmed, ['acc_email']);
     assert.equal(restored.journalHasChanges, true);
     assert.deepEqual(await rightsOf(fresh.db), afterwards(later));
-    assert.deepEqual(await endpointsOf(fresh.db), { whe_disabled: later, whe_untouched: null });
+    assert.deepEqual(await endpointsOf(fresh.db), {
+      whe_disabled: later,
+      whe_moved: later,
+      whe_untouched: null,
+      whe_widened: null,
+    });
     const events = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
     assert.deepEqual(
       events.map(({ action, actor, accountId, target }) => `${accountId ?? target} ${actor} ${action}`).toSorted(),
@@ -169,6 +180,7 @@ onEachDatabase(
         'acc_role system account.role_changed',
         'whe_deleted system webhook.deleted',
         'whe_disabled system webhook.disabled',
+        'whe_moved system webhook.disabled',
       ],
     );
     // The journal holds ids and kinds, and no email address.

@@ -148,6 +148,11 @@ const insertRest = [
     `insert into email_changes (account_pk, email, email_key, changed_at, account_epoch)
      values (${pk}, 'Ada@example.org', 'ada@example.org', $1, 2)`,
   ),
+  sql(
+    'test_insert_mail',
+    `insert into mail_log (id, account_pk, email, email_key, purpose, created_at, tried_at, attempt_count, delivered_at, failure)
+     values ('msg_one', ${pk}, 'Ada@example.org', 'ada@example.org', 'password_changed', $1, $1, 2, $1, 'it was busy')`,
+  ),
 ];
 
 export interface Filled {

@@ -191,16 +191,34 @@ test('a change that removes rights is in the journal before its response', async
   const { endpoints } = app.service.services.webhooks;
   const request = { url: 'https://example.com/hook', events: ['account.created'] };
   const { id } = await endpoints.create(operator, request);
+  const moved = await endpoints.create(operator, request);
+  for (const [events, recorded] of [
+    [['account.created', 'account.deleted'], 0],
+    [['account.deleted'], 1],
+  ] as const) {
+    await endpoints.change(operator, moved.id, { events });
+    const entries = await entriesOf(temp.path);
+    assert.equal(entries.filter((entry) => entry === `webhook_disabled ${moved.id}`).length, recorded);
+  }
   await endpoints.disable(operator, id);
   await endpoints.delete(operator, id);
-  const later = [`second_factor_required ${account.id}`, `webhook_disabled ${id}`, `webhook_deleted ${id}`];
+  const later = [
+    `webhook_disabled ${moved.id}`,
+    `second_factor_required ${account.id}`,
+    `webhook_disabled ${id}`,
+    `webhook_deleted ${id}`,
+  ];
   assert.deepEqual(new Set(await entriesOf(temp.path)), new Set([...found, ...later]));
   const other = await endpoints.create(operator, request);
   // A file in place of the folder makes every write fail.
   rmSync(temp.path, { recursive: true });
   writeFileSync(temp.path, '');
   await assert.rejects(endpoints.delete(operator, other.id), (error) => codeOf(error) === 'unavailable');
-  assert.deepEqual(await endpoints.list(), [], 'it holds');
+  assert.deepEqual(
+    (await endpoints.list()).map(({ id: left }) => left),
+    [moved.id],
+    'it holds',
+  );
   const again = accounts.setPassword(operator, account.id, new Secret('a fourth long enough passphrase'));
   await assert.rejects(again, (error) => codeOf(error) === 'unavailable');
   rmSync(temp.path);

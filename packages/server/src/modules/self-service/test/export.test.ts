@@ -81,6 +81,33 @@ test('an export has the previous email addresses of 30 days, without the codes t
   assert.deepEqual(((await read()) as AccountExport).emailChanges, []);
 });
 
+test('an export has the mail to the account, also to its previous email address, without content and failures', async () => {
+  await using client = await newAccountClient();
+  const { app, mailbox } = client;
+  const { mailLog } = app.service.services;
+  await client.newAccount('other@example.com');
+  await client.newAccount('ada@example.com');
+  const code = await client.requestEmailChange(await client.signIn('ada@example.com'), 'new@example.com');
+  assert.equal((await client.confirmEmailChange(code)).status, 200);
+  await mailbox.next({ to: 'ada@example.com', subject: 'changed' });
+  await client.untilOutboxEmpty();
+  const answer = await client.as(await client.signIn('new@example.com'), 'GET', path);
+  const { mails } = answer.json as AccountExport;
+  const at = new Date(app.clock.now()).toISOString();
+  const mail = (to: string, purpose: string) => ({ to, purpose, createdAt: at, deliveredAt: at });
+  assert.deepEqual(
+    new Set(mails),
+    new Set([
+      mail('ada@example.com', 'verify_email'),
+      mail('new@example.com', 'change_email'),
+      mail('ada@example.com', 'email_change_requested'),
+      mail('ada@example.com', 'email_changed_with_undo'),
+    ]),
+  );
+  assert.equal((await mailLog.page({})).mails.length, mails.length + 1);
+  assert.ok(!answer.text.includes(code));
+});
+
 test('an export has the identities of single sign-on of the account alone', async () => {
   await using both = await newAppWithProvider();
   const { app, provider } = both;

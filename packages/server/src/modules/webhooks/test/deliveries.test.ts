@@ -4,7 +4,9 @@ import {
   limits,
   type CreatedWebhook,
   type ReplayedDeliveries,
+  type Webhook,
   type WebhookDelivery,
+  type WebhookDeliveryDetails,
   type WebhookDeliveryPage,
 } from '@keyreeve/contract';
 import { monotonicMs } from '../../../foundation/clock.ts';
@@ -94,7 +96,10 @@ test('the log has each attempt, and a replay sends the event again with the same
   assert.equal(waiting.id, receiver.received[0]?.headers['webhook-id']);
   const failed = { at, status: 500, error: 'it answered 500' };
   const shown = { id: waiting.id, event: 'scope.set', at, attemptCount: 1, attempts: [failed] };
-  assert.deepEqual(withoutMs(waiting), { ...shown, state: 'waiting' });
+  const nextAttemptAt = new Date(app.clock.now() + 5_000).toISOString();
+  assert.deepEqual(withoutMs(waiting), { ...shown, state: 'waiting', nextAttemptAt });
+  const endpoint = (await stage.call('GET', '')).json as Webhook;
+  assert.deepEqual([endpoint.failingSince, endpoint.nextAttemptAt], [at, nextAttemptAt]);
   // A waiting delivery is not queued twice.
   assert.equal((await stage.call('POST', `/deliveries/${waiting.id}/replay`)).status, 204);
   respond(receiver, 204);
@@ -104,9 +109,12 @@ test('the log has each attempt, and a replay sends the event again with the same
   assert.deepEqual(withoutMs(delivered), {
     ...shown,
     state: 'delivered',
+    nextAttemptAt: null,
     attemptCount: 2,
     attempts: [failed, success],
   });
+  const recovered = (await stage.call('GET', '')).json as Webhook;
+  assert.deepEqual([recovered.failingSince, recovered.nextAttemptAt], [null, null]);
   assert.equal((await stage.call('POST', `/deliveries/${waiting.id}/replay`)).status, 204);
   await stage.only('delivered', 3);
   assert.equal(receiver.received.length, 3);
@@ -124,6 +132,42 @@ test('the log has each attempt, and a replay sends the event again with the same
     recorded.map(({ actor, target, details }) => ({ actor, target, details })),
     [event, event],
   );
+});
+
+const alterMac = sql('test_alter_event', `update audit_events set mac = $1 where action = 'scope.set'`);
+
+const textOf = async (app: TestApp, table: string): Promise<string> =>
+  JSON.stringify(await app.db.all(sql(`test_all_of_${table}`, `select * from ${table}`)));
+
+test('a delivery shows the payload that was sent, and nothing of the response but its status', async () => {
+  await using receiver = await newReceiver();
+  const marker = 'text of an internal page';
+  receiver.answer = (_, response) =>
+    void response.writeHead(500, 'reason of an internal page', { 'x-internal': marker }).end(marker);
+  const [app, stage] = await start(receiver);
+  await using _ = app;
+  await change(app);
+  const waiting = await stage.only('waiting', 1);
+  const read = () => stage.call('GET', `/deliveries/${waiting.id}`);
+  const answer = await read();
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.json, { delivery: waiting, payload: receiver.received[0]?.body });
+  await stage.call('POST', '/test');
+  const stored = ['webhook_endpoints', 'webhook_deliveries', 'outbox', 'audit_events'].map((name) => textOf(app, name));
+  const shown = ['', '/deliveries', `/deliveries/${waiting.id}`].map(
+    async (path) => (await stage.call('GET', path)).text,
+  );
+  const outbox = administer(app, stage.admin, 'GET', 'outbox');
+  const texts = [...(await Promise.all([...stored, ...shown])), (await outbox).text, app.logLines.join('')];
+  assert.ok(texts.every((text) => !text.includes('internal page')));
+  // After a restore, another event can be at the same place.
+  await app.db.transaction((tx) => tx.run(alterMac, [Buffer.from('another')]));
+  assert.equal(((await read()).json as WebhookDeliveryDetails).payload, null);
+  for (const [path, code] of [
+    [`${stage.id}/deliveries/msg_0`, 'webhook_delivery_not_found'],
+    [`whe_0/deliveries/${waiting.id}`, 'webhook_not_found'],
+  ] as const)
+    assertProblem(fromFetch(await administer(app, stage.admin, 'GET', `webhooks/${path}`)), code, path);
 });
 
 test('deliveries that were given up are replayed from a time on', async () => {
@@ -154,8 +198,6 @@ test('deliveries that were given up are replayed from a time on', async () => {
     [JSON.stringify({ since: new Date(failedAt).toISOString(), deliveries: 1 })],
   );
 });
-
-const alterMac = sql('test_alter_event', `update audit_events set mac = $1 where action = 'scope.set'`);
 
 test('a replay is rejected without a delivery, without its event, and for a disabled endpoint', async () => {
   await using receiver = await newReceiver();

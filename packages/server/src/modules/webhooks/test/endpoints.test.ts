@@ -8,6 +8,15 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { basic, bearer, goodPassword, newApp } from '../../../../test-kit/new-app.ts';
 import { create, read } from './endpoint-requests.ts';
 
+const notTried = {
+  waiting: 0,
+  nextAttemptAt: null,
+  failingSince: null,
+  lastDeliveredAt: null,
+  lastFailedAt: null,
+  lastFailure: null,
+};
+
 test('endpoints are listed, read, disabled, enabled and deleted; the secret is never shown again', async () => {
   await using app = await newApp();
   const admin = await newAdministrator(app);
@@ -30,7 +39,7 @@ test('endpoints are listed, read, disabled, enabled and deleted; the secret is n
     disabledAt: null,
   };
   assert.deepEqual(made, shown);
-  const whole = { ...shown, waiting: 0, lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
+  const whole = { ...shown, ...notTried };
   const listed = await app.call('GET', '/admin/webhooks', { headers });
   assert.deepEqual(listed.json, { webhooks: [whole] });
   assert.deepEqual(await read(app, admin, made.id), whole);
@@ -49,12 +58,14 @@ test('endpoints are listed, read, disabled, enabled and deleted; the secret is n
   for (const [method, path] of [
     ['GET', ''],
     ['DELETE', ''],
+    ['PATCH', ''],
     ['POST', '/disable'],
     ['POST', '/enable'],
     ['POST', '/rotate-secret'],
     ['POST', '/test'],
   ] as const) {
-    const answer = await app.call(method, `/admin/webhooks/${made.id}${path}`, { headers });
+    const json = method === 'PATCH' ? { url: 'https://example.com/' } : undefined;
+    const answer = await app.call(method, `/admin/webhooks/${made.id}${path}`, { headers, ...(json && { json }) });
     assertProblem(fromFetch(answer), 'webhook_not_found', `${method} ${path}`);
   }
   const actions = (await listAuditEvents(app.db)).filter(({ action }) => action.startsWith('webhook.'));
@@ -91,6 +102,25 @@ test('the fields of an endpoint are validated', async () => {
     assertProblem(fromFetch(answer), 'invalid_request', JSON.stringify(json).slice(0, 80));
   }
   assert.deepEqual((await app.call('GET', '/admin/webhooks', { headers })).json, { webhooks: [] });
+  const before = await create(app, admin, good.url);
+  for (const json of [
+    {},
+    { events: [] },
+    { events: ['account.renamed'] },
+    { url: null },
+    { url: '' },
+    { secret: 'whsec_AAAA' },
+    { url: good.url, disabledAt: null },
+  ]) {
+    const answer = await app.call('PATCH', `/admin/webhooks/${before.id}`, { headers, json });
+    assertProblem(fromFetch(answer), 'invalid_request', JSON.stringify(json));
+  }
+  for (const url of ['http://example.com/', 'https://127.0.0.1/', 'https://user:password@example.com/']) {
+    const answer = await app.call('PATCH', `/admin/webhooks/${before.id}`, { headers, json: { url } });
+    assertProblem(fromFetch(answer), 'webhook_url_refused', url);
+  }
+  const { secret: _, ...shown } = before;
+  assert.deepEqual(await read(app, admin, before.id), { ...notTried, ...shown });
 });
 
 test('endpoints require an administrator, and their changes a recent sign-in', async () => {
@@ -105,11 +135,15 @@ test('endpoints require an administrator, and their changes a recent sign-in', a
   ] as const;
   const changes = [
     ['POST', '/admin/webhooks'],
+    ['PATCH', `/admin/webhooks/${id}`],
     ['DELETE', `/admin/webhooks/${id}`],
     ...['disable', 'enable', 'rotate-secret', 'test'].map((verb) => ['POST', `/admin/webhooks/${id}/${verb}`] as const),
   ] as const;
   const ask = (method: string, path: string, headers: Record<string, string>) =>
-    app.call(method, path, { headers, ...(path === '/admin/webhooks' && method === 'POST' ? { json } : {}) });
+    app.call(method, path, {
+      headers,
+      ...(method === 'PATCH' || (path === '/admin/webhooks' && method === 'POST') ? { json } : {}),
+    });
   for (const [method, path] of [...reads, ...changes]) {
     assertProblem(fromFetch(await ask(method, path, {})), 'missing_access_token', path);
     assertProblem(fromFetch(await ask(method, path, basic(admin.account.email, goodPassword))), 'invalid_access_token');

@@ -171,7 +171,10 @@ test('an endpoint that returns 410 is disabled', async () => {
   await until('the endpoint is disabled', async () => (await read(app, admin, id)).disabledAt !== null);
   assert.deepEqual((await read(app, admin, id)).waiting, 0);
   const recorded = (await listAuditEvents(app.db)).find(({ action }) => action === 'webhook.disabled');
-  assert.deepEqual([recorded?.actor, recorded?.target], ['system', id]);
+  assert.deepEqual(
+    [recorded?.actor, recorded?.target, recorded?.details],
+    ['system', id, JSON.stringify({ reason: 'it answered 410' })],
+  );
 });
 
 test('deliveries are signed with a new secret immediately, and with the previous one for a limited time', async () => {

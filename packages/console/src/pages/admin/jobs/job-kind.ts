@@ -3,4 +3,4 @@ import { adminText } from '../../../text/admin-text.ts';
 
 /** An instance of a later version may have added kinds. */
 export const jobKindLabel = (kind: string): string =>
-  (adminText.mail.kinds as Readonly<Record<string, string>>)[kind] ?? kind;
+  (adminText.jobs.kinds as Readonly<Record<string, string>>)[kind] ?? kind;
