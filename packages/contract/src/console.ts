@@ -28,6 +28,9 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
   singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
   scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
+  serviceAccounts: Type.Boolean({
+    description: 'Whether the console shows service accounts also to people who are not administrators',
+  }),
 });
 
 export const ExampleRequest = Named(

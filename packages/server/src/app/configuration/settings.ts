@@ -104,6 +104,12 @@ export const settings = {
     'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
   ),
+  hasConsoleServiceAccounts: setting(
+    'KEYREEVE_CONSOLE_SERVICE_ACCOUNTS',
+    'on',
+    '`off`: the console shows service accounts only to administrators. The API is the same.',
+    flag('on', ['on', 'off']),
+  ),
   mark: setting(
     'KEYREEVE_MARK',
     '',

@@ -49,6 +49,7 @@ const defaults: Config = {
   audience: undefined,
   hasConsole: true,
   consoleUrl: undefined,
+  hasConsoleServiceAccounts: true,
   mark: undefined,
   accent: undefined,
   apiUrl: undefined,
