@@ -50,10 +50,10 @@ export async function findOwnedKeys(db: Db, search: OwnedKeySearch): Promise<Own
   }
   const after = cursor === undefined ? 0 : Number(fromCursor(cursor, isKeyId));
   const found = await page(db, filter, after, sizeOf(limit));
-  return { ...found, ...(hasTotal && { total: await count(db, filter) }) };
+  return { ...found, ...(hasTotal && { total: await totalOf(db, filter) }) };
 }
 
-const count = (db: Db, filter: OwnedKeyFilter): Promise<ListTotal> =>
+const totalOf = (db: Db, filter: OwnedKeyFilter): Promise<ListTotal> =>
   countInParts(db, 0, async (after, rows) => {
     const { ids, isLast } = await nextIds(db, filter, after, rows);
     const matching = ids.length === 0 ? 0 : await countOwnedKeys(db, ids, filter);

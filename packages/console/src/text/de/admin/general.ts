@@ -12,5 +12,6 @@ export const general = {
   allKinds: 'Alle Arten',
   attempts: 'Versuche',
   actor: 'Akteur',
+  emailOrId: 'E-Mail-Adresse oder ID',
   newestEvents: 'Neueste Ereignisse',
 };

@@ -1,0 +1,40 @@
+/** The accounts of audit events: who caused an event, and which account it concerns. */
+import type { ResponseOf } from '../../../api.ts';
+import { AccountName } from '../../../parts/account-name.tsx';
+
+type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
+
+const accountId = /^acc_[0-9A-Za-z]+$/;
+const actorPrefix = 'account:';
+
+const actorAccount = (actor: string): string | null =>
+  actor.startsWith(actorPrefix) ? actor.slice(actorPrefix.length) : null;
+
+/** A target about a manager has two ids: of the service account, and of the manager. */
+const targetParts = (target: string | null): readonly string[] => target?.split('/') ?? [];
+
+/** Ids of all accounts that the columns of the events show. */
+export const accountsOf = (events: readonly AuditEvent[]): string[] =>
+  events.flatMap((event) => [
+    ...[actorAccount(event.actor), event.accountId].filter((id) => id !== null),
+    ...targetParts(event.target).filter((part) => accountId.test(part)),
+  ]);
+
+export function EventActor({ actor }: Pick<AuditEvent, 'actor'>) {
+  const id = actorAccount(actor);
+  return id === null ? <span class="code">{actor}</span> : <AccountName id={id} />;
+}
+
+export const EventTarget = ({ target }: Pick<AuditEvent, 'target'>) =>
+  target !== null && targetParts(target).every((part) => accountId.test(part)) ? (
+    <>
+      {targetParts(target).map((id, place) => (
+        <span key={id}>
+          {place > 0 && ' / '}
+          <AccountName id={id} />
+        </span>
+      ))}
+    </>
+  ) : (
+    <span class="code">{target ?? '–'}</span>
+  );
