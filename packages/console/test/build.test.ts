@@ -45,6 +45,7 @@ test('the sign-in and the list of keys load at most three files, 35 kB of script
 for (const [pages, name, bytesMax] of [
   ['the pages beyond the list of keys load at most 20 kB more', 'further-pages.js', 20_000],
   ['the pages of administrators load at most 30 kB more', 'administration.js', 30_000],
+  ['the command palette loads at most 10 kB more', 'palette.js', 10_000],
   ['the texts of administrators load at most 15 kB more', 'en-admin.js', 15_000],
 ] as const) {
   test(pages, () => {
