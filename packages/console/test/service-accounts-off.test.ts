@@ -21,7 +21,7 @@ test('a person sees no service accounts in menus, pages and texts, and an admini
   assert.ok(!(await page.getByRole('dialog').innerText()).includes('ervice account'));
   await page.keyboard.press('Escape');
   await page.keyboard.press('ControlOrMeta+K');
-  await page.getByRole('combobox').fill('nightly');
+  await page.getByRole('dialog').getByRole('combobox').fill('nightly');
   await page.getByRole('status').filter({ hasText: '0 entries' }).waitFor();
   for (const path of ['', `/${service.id}`, `/${service.id}/keys/1`]) {
     await visitor.goto(`/console/service-accounts${path}`);

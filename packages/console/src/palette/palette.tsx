@@ -32,7 +32,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const place = Math.min(selected.value, entries.length - 1);
   const open = ({ href }: Entry): void => {
     onClose();
-    route(href);
+    // After the dialog has closed and returned the focus: then the new page moves it to its heading.
+    setTimeout(() => route(href));
   };
   const label = isAdministrator.value ? text.palette.labelOfAdministrators : text.palette.label;
   const listId = useId();
@@ -134,9 +135,9 @@ function Options({ groups, listId, place, optionId, onOpen }: OptionsProps) {
     <div ref={list} id={listId} class="palette-list" role="listbox" aria-label={text.palette.results}>
       {groups.map((group, groupPlace) => (
         <div role="group" aria-labelledby={`${listId}-group-${groupPlace}`} key={group.label}>
-          <p class="palette-group" id={`${listId}-group-${groupPlace}`}>
+          <div role="presentation" class="palette-group" id={`${listId}-group-${groupPlace}`}>
             {group.label}
-          </p>
+          </div>
           {group.entries.map((entry) => {
             index++;
             return (

@@ -51,7 +51,7 @@ export const adminDialogScenes: readonly Scene[] = [
   }),
   scene('admin-palette', '/console/admin/audit', async (page) => {
     await page.locator('.search-button').click();
-    await page.getByRole('combobox').fill('ada');
+    await page.getByRole('dialog').getByRole('combobox').fill('ada');
     await page.getByRole('option').filter({ hasText: '@' }).first().waitFor();
   }),
   scene('admin-mail-test', '/console/admin/mail', opening('main .button.primary')),

@@ -29,7 +29,7 @@ export const dialogScenes: readonly Scene[] = [
   }),
   filled('palette', '/console/security', async (page) => {
     await page.keyboard.press('ControlOrMeta+K');
-    await page.getByRole('combobox').fill('bi');
+    await page.getByRole('dialog').getByRole('combobox').fill('bi');
     // A key, after the pages.
     await page.getByRole('option').filter({ hasText: 'billing worker' }).waitFor();
   }),
