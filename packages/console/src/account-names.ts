@@ -19,6 +19,8 @@ effect(() => {
 /** As of the API. */
 const idsMax = 50;
 
+export const isAccountId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
+
 /**
  * Pages show ids if the lookup fails.
  * @param ids null stands for no account
@@ -30,7 +32,8 @@ export async function nameAccounts(
   isBackground = false,
 ): Promise<void> {
   if (!isAdministrator.peek()) return;
-  const isWanted = (id: string | null): id is string => id !== null && !(isBackground && accountNames.peek().has(id));
+  const isWanted = (id: string | null): id is string =>
+    id !== null && isAccountId(id) && !(isBackground && accountNames.peek().has(id));
   const wanted = [...new Set(ids.filter(isWanted))];
   const parts = Array.from({ length: Math.ceil(wanted.length / idsMax) }, (_, part) =>
     wanted.slice(part * idsMax, (part + 1) * idsMax),

@@ -1,10 +1,10 @@
 /** The accounts of audit events: who caused an event, and which account it concerns. */
+import { isAccountId } from '../../../account-names.ts';
 import type { ResponseOf } from '../../../api.ts';
 import { AccountName } from '../../../parts/account-name.tsx';
 
 type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
 
-const accountId = /^acc_[0-9A-Za-z]+$/;
 const actorPrefix = 'account:';
 
 const actorAccount = (actor: string): string | null =>
@@ -13,12 +13,9 @@ const actorAccount = (actor: string): string | null =>
 /** A target about a manager has two ids: of the service account, and of the manager. */
 const targetParts = (target: string | null): readonly string[] => target?.split('/') ?? [];
 
-/** Ids of all accounts that the columns of the events show. */
-export const accountsOf = (events: readonly AuditEvent[]): string[] =>
-  events.flatMap((event) => [
-    ...[actorAccount(event.actor), event.accountId].filter((id) => id !== null),
-    ...targetParts(event.target).filter((part) => accountId.test(part)),
-  ]);
+/** What the columns of the events show, with the ids of all accounts. */
+export const accountsOf = (events: readonly AuditEvent[]): (string | null)[] =>
+  events.flatMap((event) => [actorAccount(event.actor), event.accountId, ...targetParts(event.target)]);
 
 export function EventActor({ actor }: Pick<AuditEvent, 'actor'>) {
   const id = actorAccount(actor);
@@ -26,7 +23,7 @@ export function EventActor({ actor }: Pick<AuditEvent, 'actor'>) {
 }
 
 export const EventTarget = ({ target }: Pick<AuditEvent, 'target'>) =>
-  target !== null && targetParts(target).every((part) => accountId.test(part)) ? (
+  target !== null && targetParts(target).every(isAccountId) ? (
     <>
       {targetParts(target).map((id, place) => (
         <span key={id}>
