@@ -22,7 +22,8 @@ async function open(site: ConsoleSite): Promise<Opened> {
   const root = await accounts.create(operator, `root.${suffix}@example.com`, new Secret(goodPassword), 'admin');
   const ada = await site.app.createAccount(`ada.${suffix}@example.com`);
   const service = await serviceAccounts.create(operator, ada.id, { name: `nightly ${suffix}` });
-  const visitor = await site.open();
+  // Wide enough for all columns.
+  const visitor = await site.open({ width: 1600 });
   await signInByCookie(visitor.context, root.email);
   return { visitor, root, ada, serviceId: service.id };
 }
@@ -82,7 +83,7 @@ test('filters by account accept an email address, and other texts are refused', 
   assert.equal(new URL(page.url()).search, '', 'neither an id nor an email address');
   await owner.fill(ada.email);
   await owner.press('Enter');
-  await page.locator('.pager').getByText('1–1 of 1').waitFor();
+  await page.getByText('1–1 of 1', { exact: true }).first().waitFor();
   await page.getByRole('link', { name: 'of ada' }).waitFor();
 });
 
