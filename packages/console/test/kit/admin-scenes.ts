@@ -52,7 +52,7 @@ export const adminDialogScenes: readonly Scene[] = [
   scene('admin-palette', '/console/admin/audit', async (page) => {
     await page.locator('.search-button').click();
     await page.getByRole('dialog').getByRole('combobox').fill('ada');
-    await page.getByRole('option').filter({ hasText: '@' }).first().waitFor();
+    await page.locator('.palette-list').getByRole('option').filter({ hasText: '@' }).first().waitFor();
   }),
   scene('admin-mail-test', '/console/admin/mail', opening('main .button.primary')),
   scene('admin-signing-keys-rotate-now', '/console/admin/signing-keys', opening('.page-header .button')),
