@@ -14,7 +14,6 @@ import { text } from '../text/text.ts';
 import { findPages, search, type Entry, type Group } from './searches.ts';
 import { opensBySlash } from './shortcuts.ts';
 
-// One file of the output has what other files share with this one.
 export * from '../pages/first-pages.ts';
 
 /** The search begins when the person stops typing. */
