@@ -4,10 +4,25 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { useResource, type Resource } from './resource.ts';
 
-interface ListPage<T> {
+/** Number of entries of all pages. */
+export interface Total {
+  readonly count: number;
+  /** Otherwise there are at least this many. */
+  readonly isExact: boolean;
+}
+
+export interface ListPage<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
+  /** Of the first page, if the list has one. */
+  readonly total?: Total | undefined;
 }
+
+/** Query parameters that only the request for the first page has: it asks for the total. */
+export type FirstQuery = { readonly total?: 'true' };
+
+/** @param first for lists whose API has totals */
+export type LoadPage<T> = (query: ListQuery, signal: AbortSignal, first: FirstQuery) => Promise<ListPage<T>>;
 
 /** Of each page up to the one that is shown. */
 type Positions = readonly { readonly cursor?: string; readonly first: number }[];
@@ -46,7 +61,7 @@ export interface List<T> extends Resource<
  */
 export function useList<T>(
   filters: readonly string[],
-  load: (query: ListQuery, signal: AbortSignal) => Promise<ListPage<T>>,
+  load: LoadPage<T>,
   choices: Readonly<Record<string, readonly string[] | ((value: string) => boolean)>> = {},
 ): List<T> {
   const { query: given, path, route } = useLocation();
@@ -76,17 +91,26 @@ export function useList<T>(
     });
   });
 
+  /** The newest total of these filters: later pages have none. */
+  const total = useRef<Total | undefined>(undefined);
   const isFiltered = (of: ListQuery): boolean => filters.some((name) => of[name]);
   const resource = useResource(async (signal) => {
     const values = Object.fromEntries(new URLSearchParams(wanted.value));
     let positions = pages.value;
-    let page = await load({ ...values, cursor: positions.at(-1)?.cursor }, signal);
+    const loadAt = async (at: Positions): Promise<ListPage<T>> => {
+      const cursor = at.at(-1)?.cursor;
+      const loaded = await load({ ...values, cursor }, signal, cursor === undefined ? { total: 'true' } : {});
+      if (cursor === undefined) total.current = loaded.total;
+      return loaded;
+    };
+    let page = await loadAt(positions);
     // The last entries of the page were deleted.
     while (page.items.length === 0 && positions.length > 1) {
       positions = positions.slice(0, -1);
-      page = await load({ ...values, cursor: positions.at(-1)?.cursor }, signal);
+      page = await loadAt(positions);
     }
-    return { ...page, positions, isFiltered: isFiltered(values) };
+    const counted: ListPage<T> = { ...page, total: total.current };
+    return { ...counted, positions, isFiltered: isFiltered(values) };
   });
   const go = (next: ListQuery): void => {
     const params = new URLSearchParams(Object.entries(next).flatMap(([name, value]) => (value ? [[name, value]] : [])));

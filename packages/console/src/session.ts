@@ -28,6 +28,11 @@ export const confirmation = signal<{ readonly settle: (isConfirmed: boolean) => 
 
 export const isAdministrator = computed(() => session.value?.account.role === 'admin');
 
+/** The operator can hide service accounts from people. Requests to the API work anyway. */
+export const showsServiceAccounts = computed(
+  () => isAdministrator.value || config.value?.features.serviceAccounts === true,
+);
+
 const channel = new BroadcastChannel('keyreeve-console');
 const warningMs = 120_000;
 const checkMs = 60_000;

@@ -1,7 +1,10 @@
 /** What surrounds every page: navigation, banners, the confirmation dialog. Chooses the page by session and URL. */
+import type { ComponentType } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { ConfirmationDialog } from './confirmation-dialog.tsx';
+import { mainPages } from './main-pages.ts';
+import { ariaShortcut, isPaletteOpen, opensBySlash, shownShortcut, watchShortcuts } from './palette/shortcuts.ts';
 import { Announcements } from './parts/announce.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
@@ -15,7 +18,16 @@ import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { recoveryCodes } from './pages/security/recovery-codes.ts';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
-import { config, confirmation, ending, isAdministrator, outage, session, signOut } from './session.ts';
+import {
+  config,
+  confirmation,
+  ending,
+  isAdministrator,
+  outage,
+  session,
+  showsServiceAccounts,
+  signOut,
+} from './session.ts';
 import { useAction } from './resource.ts';
 import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
@@ -36,15 +48,22 @@ const ProtectCard = lazyPage(async () => {
   ]);
   return component;
 });
+const Palette = lazyPage(async () => {
+  const [{ Palette: component }] = await Promise.all([
+    import('./palette/palette.tsx'),
+    isAdministrator.peek() && loadAdminTexts(),
+  ]);
+  return component;
+});
 const CreateKeyDialog = lazyPage(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
 const RecoveryCodesDialog = lazyPage(async () => (await furtherPages()).RecoveryCodesDialog);
 const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
-const ServiceAccountKeyPage = lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage);
-const ServiceAccountPage = lazyPage(async () => (await furtherPages()).ServiceAccountPage);
-const ServiceAccountsPage = lazyPage(async () => (await furtherPages()).ServiceAccountsPage);
+const ServiceAccountKeyPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage));
+const ServiceAccountPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountPage));
+const ServiceAccountsPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountsPage));
 const SessionEndDialog = lazyPage(async () => (await furtherPages()).SessionEndDialog);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
@@ -102,6 +121,26 @@ const DocumentationLink = () =>
     </a>
   );
 
+/** Opens the command palette, and shows the key that does so. In the narrow bar at the top, only its icon is visible. */
+function SearchButton() {
+  useLayoutEffect(watchShortcuts, []);
+  return (
+    <>
+      <button
+        type="button"
+        class="button quiet search-button"
+        aria-keyshortcuts={opensBySlash.value ? `${ariaShortcut} /` : ariaShortcut}
+        onClick={() => void (isPaletteOpen.value = true)}
+      >
+        <Icon name="search" />
+        <span class="search-label">{text.general.search}</span>
+        <kbd aria-hidden="true">{shownShortcut()}</kbd>
+      </button>
+      {isPaletteOpen.value && <Palette onClose={() => void (isPaletteOpen.value = false)} />}
+    </>
+  );
+}
+
 /** For URLs of pages that only exist before the sign-in. */
 function ToStart() {
   const { route } = useLocation();
@@ -114,6 +153,11 @@ const Keys = () => <KeysPage CreateKeyDialog={CreateKeyDialog} ProtectCard={Prot
 /** The role may end while one of these pages is open. The router keeps its component until the URL changes. */
 const ForAdministrators = () => (isAdministrator.value ? <Administration /> : <NotFoundPage />);
 
+/** For people, if the operator does not hide them. */
+function ofServiceAccounts<P extends object>(Page: ComponentType<P>): ComponentType<P> {
+  return (props) => (showsServiceAccounts.value ? <Page {...props} /> : <NotFoundPage />);
+}
+
 function SignedIn() {
   const mustEnrol = session.value?.account.mustEnrol;
   return (
@@ -121,7 +165,14 @@ function SignedIn() {
       <header class="top">
         <div class="top-content">
           <Brand />
-          {mustEnrol ? <div class="navigation" /> : <Navigation />}
+          {mustEnrol ? (
+            <div class="navigation" />
+          ) : (
+            <>
+              <Navigation />
+              <SearchButton />
+            </>
+          )}
           <DocumentationLink />
           <AccountMenu />
         </div>
@@ -223,17 +274,10 @@ function AccountMenu() {
 /** Links beside each other; on narrow screens, the same links in a menu. */
 function Navigation() {
   const { path } = useLocation();
-  const pages = [
-    [`${root}/keys`, text.general.keys, 'key'],
-    [`${root}/service-accounts`, text.general.serviceAccounts, 'service'],
-    [`${root}/security`, text.general.security, 'shield'],
-    [`${root}/account`, text.general.account, 'user'],
-    ...(isAdministrator.value ? [[`${root}/admin`, text.general.administration, 'administration'] as const] : []),
-  ] as const;
   const isCurrent = (href: string): boolean =>
     path === href || path.startsWith(`${href}/`) || (path === root && href === `${root}/keys`);
   const links = () =>
-    pages.map(([href, label, icon]) => (
+    mainPages().map(({ href, label, icon }) => (
       <a href={href} aria-current={isCurrent(href) ? 'page' : undefined} key={href}>
         <Icon name={icon} /> {label}
       </a>

@@ -3,25 +3,21 @@ import Type from 'typebox';
 import { administrator } from './admin-parts.ts';
 import { AuditPage } from './admin-schemas.ts';
 import { limits } from './limits.ts';
-import { pageFields } from './paging.ts';
+import { pageFields, totalField } from './paging.ts';
 import { route } from './route.ts';
-import { IntegerText, QueryTime, strict } from './schemas.ts';
+import { AccountFilter, AccountOr, IntegerText, QueryTime, strict } from './schemas.ts';
 
 /** Query parameters of the list and of the export. */
 export const auditFilterFields = {
-  account: Type.Optional(
-    Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only events of this account' }),
-  ),
+  account: AccountFilter('Only events of this account'),
   action: Type.Optional(Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', maxLength: 64, examples: ['account.disabled'] })),
-  actor: Type.Optional(
-    Type.String({
-      pattern: '^[a-z]+(?::[0-9A-Za-z_]+)?$',
-      maxLength: 80,
-      description: 'Exactly, such as `operator` or `account:acc_…`',
-    }),
+  actor: AccountOr(
+    '[a-z]+(?::[0-9A-Za-z_]+)?',
+    'Exactly, such as `operator` or `account:acc_…`, or the email address of an existing account',
   ),
-  target: Type.Optional(
-    Type.String({ pattern: '^[\\x21-\\x7E]+$', maxLength: 256, description: 'Exactly, such as the id of a key' }),
+  target: AccountOr(
+    String.raw`[\x21-\x7E]+`,
+    'Exactly, such as the id of a key or account, or the email address of an existing account',
   ),
   from: QueryTime('RFC 3339. Only events at this time or later'),
   to: QueryTime('RFC 3339. Only events before this time'),
@@ -38,8 +34,8 @@ const after = Type.Optional(
 export const adminListAudit = route('adminListAudit', 'GET /admin/audit', {
   ...administrator,
   summary: 'Read the audit log',
-  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null. With \`after\`: the events since then, oldest first, without \`cursor\`, \`from\` and \`to\`.`,
-  query: Type.Object({ ...auditFilterFields, after, ...pageFields }, strict),
+  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null. With \`after\`: the events since then, oldest first, without \`cursor\`, \`from\`, \`to\` and \`total\`.`,
+  query: Type.Object({ ...auditFilterFields, after, ...pageFields, ...totalField }, strict),
   success: { status: 200, description: 'A page of events', schema: AuditPage },
   errors: ['invalid_request'],
 });

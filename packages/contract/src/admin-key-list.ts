@@ -5,9 +5,9 @@ import { SearchText } from './api-key-list.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
-import { nextCursor, pageFields } from './paging.ts';
+import { nextCursor, pageFields, total, totalField } from './paging.ts';
 import { route } from './route.ts';
-import { AccountId, IntegerText, keyExample, orNull, Scope, strict, Text } from './schemas.ts';
+import { AccountFilter, AccountId, IntegerText, keyExample, orNull, Scope, strict, Text } from './schemas.ts';
 
 export const KeyOwner = Named('ApiKeyOwner', {
   id: AccountId,
@@ -19,7 +19,11 @@ const { usage: _, ...keyMembers } = ListedKeyFull.properties;
 export const OwnedKey = Named('OwnedApiKey', { ...keyMembers, owner: KeyOwner });
 export type OwnedKey = Static<typeof OwnedKey>;
 
-export const OwnedKeyPage = Named('OwnedApiKeyPage', { apiKeys: Type.Array(OwnedKey, { examples: [[]] }), nextCursor });
+export const OwnedKeyPage = Named('OwnedApiKeyPage', {
+  apiKeys: Type.Array(OwnedKey, { examples: [[]] }),
+  nextCursor,
+  total,
+});
 export type OwnedKeyPage = Static<typeof OwnedKeyPage>;
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description }));
@@ -35,15 +39,14 @@ export const adminSearchKeys = route('adminSearchKeys', 'GET /admin/api-keys', {
       ),
       hint: Type.Optional(SearchText('The last characters of the hint, or all of it', limits.nicknameBytesMax)),
       nickname: Type.Optional(SearchText('Part of the nickname, in any case', limits.nicknameBytesMax)),
-      owner: Type.Optional(
-        Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only keys of this account' }),
-      ),
+      owner: AccountFilter('Only keys of this account'),
       scope: Type.Optional(
         Type.String({ ...Scope, description: 'Only keys with this scope, also if it is not in force' }),
       ),
       unusedSince: Time('RFC 3339. Only keys that were neither used nor created at this time or later'),
       expiresBefore: Time('RFC 3339. Only keys that expire before this time'),
       ...pageFields,
+      ...totalField,
     },
     strict,
   ),

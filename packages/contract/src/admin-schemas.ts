@@ -1,7 +1,7 @@
 /** Schemas of the bodies and responses of administration. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-import { nextCursor } from './paging.ts';
+import { nextCursor, total } from './paging.ts';
 import { KeyChangeBody } from './api-key-changes.ts';
 import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
@@ -49,7 +49,7 @@ export const AccountDetail = Named('AccountDetails', {
 });
 export type AccountDetail = Static<typeof AccountDetail>;
 
-export const AccountPage = Named('AccountPage', { accounts: Type.Array(AdministeredAccount), nextCursor });
+export const AccountPage = Named('AccountPage', { accounts: Type.Array(AdministeredAccount), nextCursor, total });
 export type AccountPage = Static<typeof AccountPage>;
 
 export const AdministeredKeys = Named('ApiKeyDetailsList', { apiKeys: Type.Array(ListedKeyFull) });
@@ -76,6 +76,7 @@ export const AuditEvent = Named('AuditEvent', {
 export const AuditPage = Named('AuditPage', {
   events: Type.Array(AuditEvent),
   nextCursor,
+  total,
   nextAfter: Type.Optional(
     Type.Integer({ format: 'int64', minimum: 0, description: 'Only with `after`: its next value' }),
   ),

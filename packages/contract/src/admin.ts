@@ -28,9 +28,9 @@ import { account, administrator, changing, message, ofAccount } from './admin-pa
 import { newPasswordErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
-import { pageFields } from './paging.ts';
+import { pageFields, totalField } from './paging.ts';
 import { route, type RouteContract } from './route.ts';
-import { AccountId, Role } from './schemas.ts';
+import { AccountFilter, AccountId, AccountIdList, Role } from './schemas.ts';
 import { SessionId, SessionList } from './sessions.ts';
 
 /** A change of one account, without a body. */
@@ -48,7 +48,7 @@ const change = <const Id extends string, const Path extends string, const Codes 
   });
 
 const query = <S extends Record<string, TSchema>>(fields: S) =>
-  Type.Object({ ...fields, ...pageFields }, { additionalProperties: false });
+  Type.Object({ ...fields, ...pageFields, ...totalField }, { additionalProperties: false });
 
 export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts', {
   ...administrator,
@@ -64,12 +64,11 @@ export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts
       }),
     ),
     kind: Type.Optional(Type.Enum(['person', 'service'])),
-    creatorId: Type.Optional(
-      Type.String({
-        examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'],
-        description: 'Only service accounts that this account has created',
-      }),
+    ids: AccountIdList(
+      limits.accountIdsMax,
+      `Only the existing accounts among these: at most ${limits.accountIdsMax} ids, separated by commas, without other parameters`,
     ),
+    creatorId: AccountFilter('Only service accounts that this account has created'),
     role: Type.Optional(Role),
     state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),

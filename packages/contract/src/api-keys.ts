@@ -6,7 +6,7 @@ import { PublicKey } from './jwk.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { Named } from './named.ts';
-import { nextCursor, pageFields } from './paging.ts';
+import { nextCursor, pageFields, total, totalField } from './paging.ts';
 import { route } from './route.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
@@ -141,6 +141,7 @@ export const KeyList = Named(
   {
     apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]),
     nextCursor: Type.Optional(nextCursor),
+    total,
   },
   { examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
@@ -187,6 +188,7 @@ export const listKeys = route('listKeys', 'GET /auth/api-keys', {
     ),
     ...keyListFields,
     ...pageFields,
+    ...totalField,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
   errors: ['invalid_request'],

@@ -29,6 +29,9 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
   docs: Type.Boolean({ description: 'Whether the service has its documentation at `/docs`' }),
   scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
+  serviceAccounts: Type.Boolean({
+    description: 'Whether the console shows service accounts also to people who are not administrators',
+  }),
 });
 
 export const ExampleRequest = Named(

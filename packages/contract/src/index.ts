@@ -41,6 +41,7 @@ export * from './language.ts';
 export type { Limit } from './limit-definition.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';
+export type { ListTotal } from './paging.ts';
 export { errorsOf } from './problem-responses.ts';
 export * from './passkey-messages.ts';
 export * from './passkeys.ts';

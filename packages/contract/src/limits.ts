@@ -322,6 +322,10 @@ const operations = {
   activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
   // On SQLite, the process answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
+  // On SQLite in parts of 500, between which the process answers other requests.
+  countedEntriesMax: limit(10_000, 'Entries that the total of a list counts. More: `isExact` is false.'),
+  // In one URL, also with the path of the console.
+  accountIdsMax: limit(50, 'Ids in one request for accounts.', 'invalid_request'),
   overviewEventsMax: limit(20, 'Audit events in the overview.'),
   overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
   usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.', 'invalid_request'),

@@ -35,6 +35,28 @@ export const IntegerText = (pattern: string, documented: { minimum: number; maxi
 
 export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
 
+const accountId = 'acc_[0-9A-Za-z]{1,60}';
+/** As part of a pattern: any text with an `@`. The server decides whether it is an email address. */
+const emailText = String.raw`[^\x00-\x1F\x7F@]+@[^\x00-\x1F\x7F@]+`;
+
+/** Query parameter that selects an account: by its id, or by its email address while it exists. */
+export const AccountFilter = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: `^(?:${accountId}|${emailText})$`,
+      maxLength: limits.emailCharsMax,
+      description: `${description}: an id, or the email address of an existing account`,
+    }),
+  );
+
+/** As {@link AccountFilter}. @param others a regular expression of other values */
+export const AccountOr = (others: string, description: string) =>
+  Type.Optional(Type.String({ pattern: `^(?:${others}|${emailText})$`, maxLength: limits.emailCharsMax, description }));
+
+/** Ids of several accounts in a query. */
+export const AccountIdList = (idsMax: number, description: string) =>
+  Type.Optional(Type.String({ pattern: `^${accountId}(?:,${accountId}){0,${idsMax - 1}}$`, description }));
+
 export const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
 
 /** A password to verify. */

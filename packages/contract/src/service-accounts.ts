@@ -3,7 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { changing, administrator, ofAccount } from './admin-parts.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
-import { nextCursor, pageFields } from './paging.ts';
+import { nextCursor, pageFields, total, totalField } from './paging.ts';
 import { route } from './route.ts';
 import { AccountId, Instant, Message, orNull, strict, Text } from './schemas.ts';
 
@@ -54,6 +54,7 @@ export type ServiceAccount = Static<typeof ServiceAccount>;
 export const ServiceAccountPage = Named('ServiceAccountPage', {
   serviceAccounts: Type.Array(ServiceAccount),
   nextCursor,
+  total,
 });
 
 export const Manager = Named('Manager', { accountId: AccountId, addedAt: Instant });
@@ -97,7 +98,7 @@ export const listServiceAccounts = route('listServiceAccounts', 'GET /auth/servi
   isOpenBeforeEnrolment: true,
   description:
     'In the order in which the caller became a manager. With `externalId`, only the one that the account of the caller has created.',
-  query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields }, strict),
+  query: Type.Object({ externalId: Type.Optional(ExternalId), ...pageFields, ...totalField }, strict),
   success: shown('A page of service accounts', ServiceAccountPage),
   errors: ['invalid_request'],
 });

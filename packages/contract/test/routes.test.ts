@@ -114,8 +114,8 @@ test(
     assert.deepEqual(fieldsOf(issueTokens.success.schema), ['accessToken', 'refreshToken']);
     assert.deepEqual(fieldsOf(createKey.success.schema), ['id', 'nickname', 'key', 'createdAt', 'updatedAt']);
     assert.deepEqual(fieldsOf(deleteKey.success.schema), ['message']);
-    // The second member appears only for a request with `limit` or `cursor`.
-    assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys', 'nextCursor']);
+    // The other members appear only for a request with query parameters.
+    assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys', 'nextCursor', 'total']);
     assert.deepEqual((listKeys.success.schema as { required?: string[] }).required, ['apiKeys']);
     const [full, listed] = listKeys.success.schema.properties.apiKeys.anyOf.map((list) => fieldsOf(itemsOf(list)));
     assert.deepEqual(listed, ['id', 'nickname', 'createdAt', 'updatedAt']);

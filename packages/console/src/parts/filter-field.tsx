@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { List } from '../list.ts';
 
-interface FilterFieldProps<T> {
+export interface FilterFieldProps<T> {
   readonly list: List<T>;
   /** Of the query parameter. */
   readonly name: string;

@@ -1,7 +1,8 @@
 /** Which entries of a list are shown, buttons for the other pages, and the size of a page. */
 import type { TargetedMouseEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { List } from '../list.ts';
+import { formatNumber } from '../format.ts';
+import type { List, Total } from '../list.ts';
 import { text } from '../text/text.ts';
 import { announce } from './announce.tsx';
 import { Button } from './button.tsx';
@@ -17,7 +18,7 @@ interface PagerProps<T> {
 export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
   const { first, next, previous, query, change, value } = list;
   const count = value?.items.length ?? 0;
-  const range = text.general.range(first, first + count - 1, next !== undefined);
+  const range = rangeOf(first, first + count - 1, value?.total, next !== undefined);
   const sentence = count > 0 ? range : text.general.noMatch;
   const announced = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
@@ -48,6 +49,22 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
       </div>
     </div>
   );
+}
+
+/** The server counts up to this number. */
+const countedMax = 10_000;
+
+function rangeOf(first: number, last: number, total: Total | undefined, hasMore: boolean): string {
+  const range = `${formatNumber(first)}–${formatNumber(last)}`;
+  // Entries were added or deleted since the first page, or the search for matches stopped before the last one shown.
+  const isUsable =
+    total !== undefined && (total.isExact ? hasMore === last < total.count : hasMore && total.count >= last);
+  if (!isUsable) return hasMore ? text.general.rangeAndMore(range) : range;
+  const count = formatNumber(total.count);
+  if (total.isExact) return text.general.rangeOf(range, count);
+  return total.count === countedMax
+    ? text.general.rangeOfMore(range, count)
+    : text.general.rangeOfAtLeast(range, count);
 }
 
 /** The second click of a double click has no effect, also when the response to the first one has arrived before it. */

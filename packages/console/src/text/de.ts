@@ -5,7 +5,8 @@ import { signIn } from './de/sign-in.ts';
 import { keys } from './de/keys.ts';
 import { security } from './de/security.ts';
 import { account } from './de/account.ts';
+import { palette } from './de/palette.ts';
 import { serviceAccounts } from './de/service-accounts.ts';
 import type { Texts } from './texts.ts';
 
-export const de: Texts = { general, problems, signIn, keys, security, account, serviceAccounts };
+export const de: Texts = { general, problems, signIn, keys, security, account, palette, serviceAccounts };

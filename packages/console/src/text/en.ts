@@ -5,6 +5,7 @@ import { signIn } from './en/sign-in.ts';
 import { keys } from './en/keys.ts';
 import { security } from './en/security.ts';
 import { account } from './en/account.ts';
+import { palette } from './en/palette.ts';
 import { serviceAccounts } from './en/service-accounts.ts';
 
-export const en = { general, problems, signIn, keys, security, account, serviceAccounts };
+export const en = { general, problems, signIn, keys, security, account, palette, serviceAccounts };

@@ -51,6 +51,11 @@ export const adminDialogScenes: readonly Scene[] = [
     await page.locator('.menu:popover-open .danger').click();
     await page.locator('dialog dl').waitFor();
   }),
+  scene('admin-palette', '/console/admin/audit', async (page) => {
+    await page.locator('.search-button').click();
+    await page.getByRole('dialog').getByRole('combobox').fill('ada');
+    await page.locator('.palette-list').getByRole('option').filter({ hasText: '@' }).first().waitFor();
+  }),
   scene('admin-mail-test', '/console/admin/mail', opening('main .button.primary')),
   scene('admin-signing-keys-rotate-now', '/console/admin/signing-keys', opening('.page-header .button')),
   scene('admin-key-find', '/console/admin/keys', opening('.page-header .button')),

@@ -27,6 +27,12 @@ export const dialogScenes: readonly Scene[] = [
     await page.locator('dialog [type=submit]').click();
     await page.locator('dialog [name=stored]').waitFor();
   }),
+  filled('palette', '/console/security', async (page) => {
+    await page.keyboard.press('ControlOrMeta+K');
+    await page.getByRole('dialog').getByRole('combobox').fill('bi');
+    // A key, after the pages.
+    await page.locator('.palette-list').getByRole('option').filter({ hasText: 'billing worker' }).waitFor();
+  }),
   filled('rotate-key', keyPath, opening('.page-header .button', 1, 'dialog [name=overlap]')),
   filled('delete-key', keyPath, opening('.page-header .button.danger', 0, 'dialog dl')),
   filled('keys-no-match', '/console/keys?search=no-key-has-this-name', (page) =>

@@ -1,15 +1,23 @@
 /** Pages of lists: their size, and opaque cursors that name the last entry of a page. */
 import { limits } from '@keyreeve/contract/limits';
-import { DomainError } from './errors.ts';
+import { DomainError, invalidAt } from './errors.ts';
 
 export interface PageRequest {
   /** Decimal digits, 1 to 100. */
   readonly limit?: string;
   readonly cursor?: string;
+  /** Asks for the number of entries of all pages. */
+  readonly total?: 'true';
 }
 
 export const sizeOf = (limit: string | undefined): number =>
   limit === undefined ? limits.adminPageMax : Number(limit);
+
+/** @returns whether the request asks for a total @throws DomainError `invalid_request` for another page than the first */
+export function wantsTotal({ cursor, total }: PageRequest): boolean {
+  if (total !== undefined && cursor !== undefined) throw invalidAt('/total', 'Do not send `cursor` with it.');
+  return total !== undefined;
+}
 
 export const toCursor = (text: string): string => Buffer.from(text).toString('base64url');
 

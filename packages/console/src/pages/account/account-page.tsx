@@ -15,7 +15,7 @@ import { Setting } from '../../parts/setting.tsx';
 import { prepareProof } from '../../recent-sign-in.ts';
 import { useAction, useResource } from '../../resource.ts';
 import { saveFile } from '../../save-file.ts';
-import { config } from '../../session.ts';
+import { config, showsServiceAccounts } from '../../session.ts';
 import { locale, text } from '../../text/text.ts';
 import { DeleteAccountDialog } from './delete-account-dialog.tsx';
 import { EmailDialog } from './email-dialog.tsx';
@@ -62,7 +62,7 @@ function Sections({ account, onLanguage }: SectionsProps) {
       <Section title={text.general.details}>
         <dl class="settings">
           <LanguageSetting account={account} onLanguage={onLanguage} />
-          <Setting label={text.general.accountId} hint={text.account.idHint}>
+          <Setting label={text.general.accountId} hint={showsServiceAccounts.value && text.account.idHint}>
             <span class="code">{account.id}</span>
             <CopyButton label={text.general.accountId} value={account.id} />
           </Setting>

@@ -10,7 +10,7 @@ import { Done } from '../../parts/step.tsx';
 import { Problem } from '../../problem.ts';
 import { confirmByPassword } from '../../recent-sign-in.ts';
 import { useAction } from '../../resource.ts';
-import { session } from '../../session.ts';
+import { session, showsServiceAccounts } from '../../session.ts';
 import { text } from '../../text/text.ts';
 
 interface DeleteAccountDialogProps {
@@ -40,7 +40,7 @@ export function DeleteAccountDialog({ email, onClose }: DeleteAccountDialogProps
       <ul>
         <li>{text.account.deletesKeys}</li>
         <li>{text.account.deletesSessions}</li>
-        <li>{text.account.keepsServiceAccounts}</li>
+        {showsServiceAccounts.value && <li>{text.account.keepsServiceAccounts}</li>}
       </ul>
       <Form action={action} submit={text.account.deleteAccount} kind="danger" onCancel={onClose}>
         <Field

@@ -1,20 +1,16 @@
 /** The server searches a bounded number of rows for a page of a list, so that a page can be empty although others match. */
-import type { ListQuery } from '../../list.ts';
-
-interface Page<T> {
-  readonly items: readonly T[];
-  readonly nextCursor: string | null;
-}
+import type { LoadPage } from '../../list.ts';
 
 /** 100,000 rows. */
 const requestsMax = 20;
 
 /** @returns loads the first page with a match, or the last of the bounded number of pages */
 export const firstMatches =
-  <T>(load: (query: ListQuery, signal: AbortSignal) => Promise<Page<T>>): typeof load =>
-  async (query, signal) => {
-    let page = await load(query, signal);
+  <T>(load: LoadPage<T>): LoadPage<T> =>
+  async (query, signal, first) => {
+    let page = await load(query, signal, first);
+    const { total } = page;
     for (let count = 1; count < requestsMax && page.items.length === 0 && page.nextCursor !== null; count++)
-      page = await load({ ...query, cursor: page.nextCursor }, signal);
-    return page;
+      page = await load({ ...query, cursor: page.nextCursor }, signal, {});
+    return { ...page, total };
   };

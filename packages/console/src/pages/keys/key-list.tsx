@@ -41,7 +41,7 @@ export function KeyList({ owner, CreateKeyDialog, isCreating }: KeyListProps) {
   const hasUsage = Boolean(config.value?.features.usageDays);
   const list = useList<ListedKey>(
     ['search', 'state'],
-    (query, abort) => owner.list({ limit: '100', ...query, ...(hasUsage && { usage: '7d' }) }, abort),
+    (query, abort, first) => owner.list({ limit: '100', ...query, ...first, ...(hasUsage && { usage: '7d' }) }, abort),
     { search: (value) => !hasSecret(value), state: states, sort: sorts },
   );
   const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();

@@ -1,5 +1,6 @@
 /** Whose keys a page shows: those of the account, or those of a service account that the account manages. */
 import { call, type RequestOf, type ResponseOf } from '../../api.ts';
+import type { ListPage } from '../../list.ts';
 import { text } from '../../text/text.ts';
 import { root } from '../../root.ts';
 
@@ -30,10 +31,7 @@ export interface KeySource {
 export interface KeyOwner extends KeySource {
   /** Whether it is the account of the session. */
   readonly isOwn: boolean;
-  readonly list: (
-    query: KeyQuery,
-    signal: AbortSignal,
-  ) => Promise<{ readonly items: readonly ListedKey[]; readonly nextCursor: string | null }>;
+  readonly list: (query: KeyQuery, signal: AbortSignal) => Promise<ListPage<ListedKey>>;
   readonly create: (body: NewKey) => Promise<ResponseOf<'POST /auth/api-keys'>>;
   readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
   readonly endPrevious: (id: number) => Promise<unknown>;
@@ -56,7 +54,7 @@ export function keysOf(accountId?: string): KeyOwner {
     keyPath: (id) => `${keysPath}/${id}`,
     list: async (query, signal) => {
       const page = await call(`GET ${base}/api-keys`, { query: { ...query, view: 'full' }, signal });
-      return { items: page.apiKeys as ListedKey[], nextCursor: page.nextCursor ?? null };
+      return { items: page.apiKeys as ListedKey[], nextCursor: page.nextCursor ?? null, total: page.total };
     },
     create: (body) => call(`POST ${base}/api-keys`, { body }),
     get: (id, signal) => call(`GET ${base}/api-keys/:id`, { params: { id }, ...(signal && { signal }) }),

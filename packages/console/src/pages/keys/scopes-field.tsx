@@ -1,13 +1,14 @@
-/** The scopes of a key: checkboxes of the catalogue if the installation has one, otherwise names that the person types. */
+/** The scopes of a key: checkboxes of the scope catalogue. If it is empty and any name is allowed, names that the person types. */
 import { useSignal } from '@preact/signals';
-import { call } from '../../api.ts';
+import { call, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Choice, Choices } from '../../parts/choice.tsx';
 import { Labelled, useFieldError } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
-import { config } from '../../session.ts';
+import { config, isAdministrator } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { verifyScope } from './key-commands.ts';
 
 interface ScopesFieldProps {
   readonly current: readonly string[];
@@ -26,42 +27,60 @@ export const scopesOf = (fields: Fields): string[] | undefined =>
     ? [...new Set(fields.all('scopes').flatMap((names) => names.split(/[\s,]+/).filter(Boolean)))]
     : undefined;
 
-export const ScopesField = (props: ScopesFieldProps) =>
-  config.value?.features.scopesCatalogue ? <CatalogueScopes {...props} /> : <FreeScopes {...props} />;
-
-function CatalogueScopes({ current, isOwn }: ScopesFieldProps) {
-  const error = useFieldError(concerning);
+export function ScopesField({ current, isOwn }: ScopesFieldProps) {
   const catalogue = useResource(async (signal) => (await call('GET /auth/scopes', { signal })).scopes);
+  const mustBeDeclared = config.value?.features.scopesCatalogue === true;
+  return (
+    <Loaded of={catalogue}>
+      {(declared) =>
+        declared.length === 0 && !mustBeDeclared ? (
+          <FreeScopes current={current} />
+        ) : (
+          <CatalogueScopes current={current} isOwn={isOwn} declared={declared} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+interface CatalogueScopesProps extends ScopesFieldProps {
+  readonly declared: ResponseOf<'GET /auth/scopes'>['scopes'];
+}
+
+function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
+  const error = useFieldError(concerning);
+  const choices = [...declared];
+  // Reserved scopes are not in the catalogue. Administrators grant this one to their own keys.
+  if (isOwn && isAdministrator.value)
+    choices.push({ name: verifyScope, description: text.keys.verifyScopeHint, mayGrant: true });
+  const others = current.filter((name) => !choices.some((scope) => scope.name === name));
+  choices.push(...others.map((name) => ({ name, description: '', mayGrant: true })));
   return (
     <Choices legend={text.keys.scopes}>
       {error && <div class="field-error">{error}</div>}
-      <Loaded of={catalogue}>
-        {(scopes) => {
-          const others = current.filter((name) => !scopes.some((scope) => scope.name === name));
-          const all = [...scopes, ...others.map((name) => ({ name, description: '', mayGrant: true }))];
-          return (
-            <div class="choices scroll-choices">
-              <input type="hidden" name={loadedName} />
-              {all.map(({ name, description, mayGrant }) => (
-                <Choice
-                  name="scopes"
-                  value={name}
-                  label={<code>{name}</code>}
-                  hint={description}
-                  defaultChecked={current.includes(name)}
-                  disabled={isOwn && !mayGrant && !current.includes(name)}
-                  key={name}
-                />
-              ))}
-            </div>
-          );
-        }}
-      </Loaded>
+      <input type="hidden" name={loadedName} />
+      {choices.length === 0 ? (
+        <p class="hint">{text.keys.noScopesDeclared}</p>
+      ) : (
+        <div class="choices scroll-choices">
+          {choices.map(({ name, description, mayGrant }) => (
+            <Choice
+              name="scopes"
+              value={name}
+              label={<code>{name}</code>}
+              hint={description}
+              defaultChecked={current.includes(name)}
+              disabled={isOwn && !mayGrant && !current.includes(name)}
+              key={name}
+            />
+          ))}
+        </div>
+      )}
     </Choices>
   );
 }
 
-function FreeScopes({ current }: ScopesFieldProps) {
+function FreeScopes({ current }: Pick<ScopesFieldProps, 'current'>) {
   const chosen = useSignal(current);
   const add = (input: HTMLInputElement): void => {
     chosen.value = [...new Set([...chosen.value, ...input.value.split(/[\s,]+/).filter(Boolean)])];

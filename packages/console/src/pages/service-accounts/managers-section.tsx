@@ -1,7 +1,9 @@
 /** The managers of a service account. */
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
+import { labelOf, nameAccounts } from '../../account-names.ts';
 import { call, type ResponseOf } from '../../api.ts';
+import { AccountName } from '../../parts/account-name.tsx';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Badge } from '../../parts/badge.tsx';
@@ -37,7 +39,14 @@ export function ManagersSection({ id, isAdministered = false }: ManagersSectionP
   const path = pathOf(isAdministered);
   const isAdding = useSignal(false);
   const removed = useSignal<string>();
-  const managers = useResource((signal) => call(`GET ${path}`, { params: { id }, signal }));
+  const managers = useResource(async (signal) => {
+    const list = await call(`GET ${path}`, { params: { id }, signal });
+    await nameAccounts(
+      list.managers.map(({ accountId }) => accountId),
+      signal,
+    );
+    return list;
+  });
   const onChanged = (sentence: string): void => {
     announce(sentence);
     void managers.reload();
@@ -80,7 +89,7 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
     label: text.serviceAccounts.manager,
     cell: ({ accountId }) => (
       <>
-        <span class="code">{accountId}</span> {isSelf(accountId) && <Badge>{text.security.actors.you}</Badge>}
+        <AccountName id={accountId} /> {isSelf(accountId) && <Badge>{text.security.actors.you}</Badge>}
       </>
     ),
   },
@@ -92,7 +101,7 @@ const columnsOf = (onRemove: (accountId: string) => void): readonly Column<Manag
     cell: ({ accountId }) => (
       <Button kind="quiet" isSmall onClick={() => onRemove(accountId)}>
         {text.general.remove}
-        <span class="visually-hidden"> {accountId}</span>
+        <span class="visually-hidden"> {labelOf(accountId)}</span>
       </Button>
     ),
   },
@@ -153,7 +162,7 @@ function RemoveDialog({ id, path, isAdministered, accountId, onClose, onRemoved 
         } else onRemoved(text.serviceAccounts.managerRemoved);
       }}
     >
-      <p>{isLeaving ? text.serviceAccounts.removeSelfIntro : text.serviceAccounts.removeIntro(accountId)}</p>
+      <p>{isLeaving ? text.serviceAccounts.removeSelfIntro : text.serviceAccounts.removeIntro(labelOf(accountId))}</p>
     </ActionDialog>
   );
 }

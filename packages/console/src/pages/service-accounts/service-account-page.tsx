@@ -1,6 +1,7 @@
 /** One service account: its keys, details and managers. */
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
+import { nameAccounts } from '../../account-names.ts';
 import { call } from '../../api.ts';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -20,7 +21,7 @@ import { keysOf } from '../keys/key-owner.ts';
 import { KeyView } from '../keys/key-page.tsx';
 import { ManagersSection } from './managers-section.tsx';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
-import { creatorOf } from './service-accounts-page.tsx';
+import { Creator } from './service-accounts-page.tsx';
 import { root } from '../../root.ts';
 
 /** A key of a service account. The parameters are from the URL. */
@@ -31,7 +32,11 @@ export const ServiceAccountKeyPage = ({ id, keyId }: { readonly id: string; read
 /** @param id of the service account, from the URL */
 export function ServiceAccountPage({ id }: { readonly id: string }) {
   const isCreating = useSignal(false);
-  const account = useResource((signal) => call('GET /auth/service-accounts/:id', { params: { id }, signal }));
+  const account = useResource(async (signal) => {
+    const loaded = await call('GET /auth/service-accounts/:id', { params: { id }, signal });
+    await nameAccounts([loaded.creatorId], signal);
+    return loaded;
+  });
   return (
     <Page
       title={account.value?.name ?? text.serviceAccounts.one}
@@ -100,7 +105,9 @@ function Details({ account, resource }: SectionsProps) {
             <span class="code">{account.externalId}</span>
           )}
         </Setting>
-        <Setting label={text.serviceAccounts.createdBy}>{creatorOf(account)}</Setting>
+        <Setting label={text.serviceAccounts.createdBy}>
+          <Creator creatorId={account.creatorId} />
+        </Setting>
         <Setting label={text.general.created}>
           <Time at={account.createdAt} as="dateTime" />
         </Setting>

@@ -1,8 +1,10 @@
 /** The service accounts that the person manages. */
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
+import { nameAccounts } from '../../account-names.ts';
 import { call } from '../../api.ts';
 import { useList } from '../../list.ts';
+import { AccountName } from '../../parts/account-name.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/loaded.tsx';
@@ -10,16 +12,18 @@ import { Page } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { session } from '../../session.ts';
+import { isAdministrator, session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
 import { root } from '../../root.ts';
 
 const pathOf = (id: string): string => `${root}/service-accounts/${id}`;
 
-export function creatorOf({ creatorId }: ServiceAccount): string {
-  if (creatorId === null) return text.serviceAccounts.deletedAccount;
-  return creatorId === session.value?.account.id ? text.serviceAccounts.you : text.serviceAccounts.otherAccount;
+/** Only administrators see the names of other accounts. */
+export function Creator({ creatorId }: Pick<ServiceAccount, 'creatorId'>) {
+  if (creatorId === null) return <>{text.general.deletedAccount}</>;
+  if (creatorId === session.value?.account.id) return <>{text.serviceAccounts.you}</>;
+  return isAdministrator.value ? <AccountName id={creatorId} /> : <>{text.serviceAccounts.otherAccount}</>;
 }
 
 const columns = (): readonly Column<ServiceAccount>[] => [
@@ -35,7 +39,7 @@ const columns = (): readonly Column<ServiceAccount>[] => [
     label: text.serviceAccounts.externalId,
     cell: ({ externalId }) => (externalId === null ? '–' : <span class="code">{externalId}</span>),
   },
-  { label: text.serviceAccounts.createdBy, cell: creatorOf, priority: 'medium' },
+  { label: text.serviceAccounts.createdBy, cell: Creator, priority: 'medium' },
   {
     label: text.general.created,
     cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
@@ -46,9 +50,16 @@ const columns = (): readonly Column<ServiceAccount>[] => [
 export function ServiceAccountsPage() {
   const { route } = useLocation();
   const isCreating = useSignal(false);
-  const list = useList([], async (query, signal) => {
-    const page = await call('GET /auth/service-accounts', { query, signal });
-    return { items: page.serviceAccounts, nextCursor: page.nextCursor };
+  const list = useList([], async (query, signal, first) => {
+    const { serviceAccounts, ...page } = await call('GET /auth/service-accounts', {
+      query: { ...query, ...first },
+      signal,
+    });
+    await nameAccounts(
+      serviceAccounts.map(({ creatorId }) => creatorId),
+      signal,
+    );
+    return { items: serviceAccounts, ...page };
   });
   const create = (
     <Button kind="primary" icon="plus" onClick={() => void (isCreating.value = true)}>

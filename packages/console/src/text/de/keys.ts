@@ -15,6 +15,8 @@ export const keys = {
   hint: 'Geheimnis',
   scopes: 'Scopes',
   scopesHint: 'Namen, die Ihre Dienste prüfen. Drücken Sie nach jedem die Eingabetaste.',
+  noScopesDeclared: 'Ein Administrator hat noch keine Scopes deklariert.',
+  verifyScopeHint: 'Für einen Dienst, der Schlüssel prüft.',
   removeScope: (scope: string) => `Scope ${scope} entfernen`,
   environment: 'Umgebung',
   environmentHint: 'Sie ändert sich nie.',

@@ -12,7 +12,6 @@ export const serviceAccounts = {
   createdBy: 'Erstellt von',
   you: 'Ihnen',
   otherAccount: 'einem anderen Konto',
-  deletedAccount: 'einem gelöschten Konto',
   createdAnnouncement: (name: string) => `Das Dienstkonto ${name} wurde erstellt.`,
 
   idHint: 'Ihre Dienste erhalten sie, wenn sie einen Schlüssel dieses Dienstkontos prüfen.',

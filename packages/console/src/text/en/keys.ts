@@ -15,6 +15,8 @@ export const keys = {
   hint: 'Secret',
   scopes: 'Scopes',
   scopesHint: 'Names that your services check. Press Enter after each one.',
+  noScopesDeclared: 'An administrator has declared no scopes yet.',
+  verifyScopeHint: 'For a service that verifies keys.',
   removeScope: (scope: string) => `Remove the scope ${scope}`,
   environment: 'Environment',
   environmentHint: 'It never changes.',

@@ -12,7 +12,6 @@ export const serviceAccounts = {
   createdBy: 'Created by',
   you: 'You',
   otherAccount: 'Another account',
-  deletedAccount: 'A deleted account',
   createdAnnouncement: (name: string) => `The service account ${name} has been created.`,
 
   idHint: 'Your services receive it when they verify a key of this service account.',

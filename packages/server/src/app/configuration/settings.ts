@@ -110,6 +110,12 @@ export const settings = {
     'This documentation at `/docs`. `off`: these paths do not exist.',
     flag('on', ['on', 'off']),
   ),
+  hasConsoleServiceAccounts: setting(
+    'KEYREEVE_CONSOLE_SERVICE_ACCOUNTS',
+    'on',
+    '`off`: the console shows service accounts only to administrators. The API is the same.',
+    flag('on', ['on', 'off']),
+  ),
   mark: setting(
     'KEYREEVE_MARK',
     '',

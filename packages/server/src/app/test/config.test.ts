@@ -50,6 +50,7 @@ const defaults: Config = {
   hasConsole: true,
   hasDocs: true,
   consoleUrl: undefined,
+  hasConsoleServiceAccounts: true,
   mark: undefined,
   accent: undefined,
   apiUrl: undefined,

@@ -18,6 +18,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_PUBLIC_URL', 'ftp://auth.example.com', /must be like/],
   ['KEYREEVE_CONSOLE', 'yes', /must be one of on, off/],
   ['KEYREEVE_DOCS', 'yes', /must be one of on, off/],
+  ['KEYREEVE_CONSOLE_SERVICE_ACCOUNTS', 'hidden', /must be one of on, off/],
   ['KEYREEVE_CONSOLE_URL', 'console.example.com', /must be like https:\/\/auth\.example\.com, without a path/],
   ['KEYREEVE_CONSOLE_URL', 'https://example.com/console', /without a path/],
   ['KEYREEVE_PASSKEY_RP_ID', 'https://auth.example.com', /must be a host name/],

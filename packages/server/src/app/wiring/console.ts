@@ -49,6 +49,7 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
         singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
         docs: config.hasDocs,
         scopesCatalogue: config.scopes === 'catalogue',
+        serviceAccounts: config.hasConsoleServiceAccounts,
       },
     },
   });

@@ -1,15 +1,18 @@
 /** The audit log as administrators read it: filtered, in pages or as an export. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { limits, type AuditPage } from '@keyreeve/contract';
+import { limits, type AuditPage, type ListTotal } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs, toInstant } from '../../foundation/clock.ts';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
+import { countInParts } from '../../foundation/database/totals.ts';
 import { invalidAt } from '../../foundation/errors.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import type { ContentStream, Streams } from '../../http/stream.ts';
+import { accountIdOf } from './account-filters.ts';
 import {
+  countEvents,
   findIdAfter,
   findLastSearched,
   listEventsAfterId,
@@ -60,18 +63,33 @@ export class AuditLog {
     this.#core = core;
   }
 
-  /** Newest first. @throws DomainError `invalid_request` for an invalid cursor or time */
-  async page({ limit, cursor, after, ...search }: AuditSearch & Following & PageRequest): Promise<AuditPage> {
-    const filter = toFilter(search);
-    const size = sizeOf(limit);
-    if (after !== undefined) return this.#follow(filter, Number(after), size, cursor);
+  /** Newest first. @throws DomainError `invalid_request` for an invalid cursor or time, or a total of another page than the first */
+  async page(search: AuditSearch & Following & PageRequest): Promise<AuditPage> {
+    const { after, cursor } = search;
+    const hasTotal = wantsTotal(search);
+    const filter = await this.#toFilter(search);
+    const size = sizeOf(search.limit);
+    if (after !== undefined) {
+      if (hasTotal) throw invalidAt('/after', 'Do not send `total` with it.');
+      return this.#follow(filter, Number(after), size, cursor);
+    }
     const before = cursor === undefined ? await this.#start(filter) : Number(fromCursor(cursor, isEventId));
     const searchedMax = isByAccountOnly(filter) ? size : limits.adminRowsPerPageMax;
     const found = await this.#search(filter, before, searchedMax, size);
     return {
       events: found.events.map(toEvent),
       nextCursor: found.before === undefined ? null : toCursor(String(found.before)),
+      ...(hasTotal && { total: await this.#count(filter, before) }),
     };
+  }
+
+  /** How many events all pages have, counted up to a bound. */
+  #count(filter: EventFilter, start: number): Promise<ListTotal> {
+    return countInParts(this.#core.db, start, async (before, searchedMax) => {
+      const part = await countEvents(this.#core.db, filter, { before, searchedMax });
+      const isOver = part?.rows !== searchedMax || isBefore(part.firstAt, filter);
+      return { matching: part?.matching ?? 0, last: isOver ? undefined : (part.last ?? undefined) };
+    });
   }
 
   /**
@@ -102,7 +120,7 @@ export class AuditLog {
     streams: Streams,
   ): Promise<ContentStream> {
     const check = (): Promise<void> => assertSessionContinues(this.#core.db, principal, this.#core.clock.now());
-    const parts = this.#parts(format, toFilter(search));
+    const parts = this.#parts(format, await this.#toFilter(search));
     return streams.open({ name: 'audit', owner: principal.accountId, check, parts });
   }
 
@@ -116,6 +134,22 @@ export class AuditLog {
       head = '';
       before = found.before;
     }
+  }
+
+  /** @throws DomainError `invalid_request` */
+  async #toFilter({ account, action, actor, target, from, to }: AuditSearch): Promise<EventFilter> {
+    const times = { from: toMs('from', from), to: toMs('to', to) };
+    if (times.from !== undefined && times.to !== undefined && times.from >= times.to)
+      throw invalidAt('/from', 'Expected a time before `to`.');
+    const idOf = async (text: string | undefined) => text && accountIdOf(this.#core.db, text);
+    const actorId = await idOf(actor);
+    return {
+      accountId: await idOf(account),
+      action,
+      actor: actorId === actor ? actor : `account:${actorId}`,
+      target: await idOf(target),
+      ...times,
+    };
   }
 
   /** @returns an id above those of the events until `to`, and not above those of later events: each read of a page omits them */
@@ -135,13 +169,16 @@ export class AuditLog {
       events.push(...(await searchEvents(this.#core.db, filter, part)));
       if (events.length === limit) return { events, before: events.at(-1)?.id };
       const last = await findLastSearched(this.#core.db, filter.accountId, position, count);
-      const isOver = last === undefined || (filter.from !== undefined && last.at < filter.from - clockDifferenceMax);
-      if (isOver) return { events, before: undefined };
+      if (last === undefined || isBefore(last.at, filter)) return { events, before: undefined };
       position = last.id;
     }
     return { events, before: position };
   }
 }
+
+/** Whether earlier events are outside of the filter, too. */
+const isBefore = (at: number | null, { from }: EventFilter): boolean =>
+  from !== undefined && at !== null && at < from - clockDifferenceMax;
 
 const isMatch = (event: FoundEvent, { accountId, action, actor, target }: EventFilter): boolean =>
   (accountId === undefined || event.accountId === accountId) &&
@@ -151,14 +188,6 @@ const isMatch = (event: FoundEvent, { accountId, action, actor, target }: EventF
 
 const isByAccountOnly = ({ action, actor, target, from, to }: EventFilter): boolean =>
   [action, actor, target, from, to].every((value) => value === undefined);
-
-/** @throws DomainError `invalid_request` */
-function toFilter({ account, action, actor, target, from, to }: AuditSearch): EventFilter {
-  const times = { from: toMs('from', from), to: toMs('to', to) };
-  if (times.from !== undefined && times.to !== undefined && times.from >= times.to)
-    throw invalidAt('/from', 'Expected a time before `to`.');
-  return { accountId: account, action, actor, target, ...times };
-}
 
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 

@@ -5,11 +5,13 @@ import { parseEmail } from '../accounts/email.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
+import { toTotal } from '../../foundation/database/totals.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
+import { accountIdOf } from './account-filters.ts';
 import { AuditLog } from './audit-log.ts';
 import * as store from './store.ts';
 
@@ -17,8 +19,10 @@ export interface AccountSearch extends PageRequest {
   readonly query?: string;
   readonly role?: 'user' | 'admin' | undefined;
   readonly kind?: 'person' | 'service' | undefined;
-  /** The id of the account that created a service account. */
+  /** The id or email address of the account that created a service account. */
   readonly creatorId?: string | undefined;
+  /** Separated by commas; without other members. */
+  readonly ids?: string;
   readonly state?: 'enabled' | 'disabled' | 'unverified' | undefined;
 }
 
@@ -80,11 +84,19 @@ export class Directory {
     throw new DomainError('account_not_found', { detail: 'No account has this id.' });
   }
 
-  /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
-  async search({ query = '', role, kind, creatorId, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
-    // Other texts may contain characters that PostgreSQL rejects.
-    if (creatorId !== undefined && !isAccountId(creatorId)) return { accounts: [], nextCursor: null };
-    if (isAccountId(query)) return this.#searchId(query, { role, kind, creatorId, state });
+  /**
+   * Returns accounts in the order of their canonical emails.
+   * @throws DomainError `invalid_request` for an invalid cursor, `ids` beside other members, or a total of another page than the first
+   */
+  async search({ ids, ...search }: AccountSearch): Promise<AccountPage> {
+    const hasTotal = wantsTotal(search);
+    if (ids !== undefined) return this.#listIds(ids, search);
+    const { query = '', role, kind, state, limit, cursor } = search;
+    const creatorId = search.creatorId === undefined ? undefined : await this.idOf(search.creatorId);
+    if (isAccountId(query)) {
+      const found = await this.#searchId(query, { role, kind, creatorId, state });
+      return { ...found, ...(hasTotal && { total: toTotal(found.accounts.length) }) };
+    }
     const after = cursor === undefined ? '' : fromCursor(cursor, isPosition);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
     const filter = {
@@ -96,7 +108,22 @@ export class Directory {
     } as const;
     const page = { after, limit: sizeOf(limit), rowsMax: limits.adminRowsPerPageMax };
     const { rows, scannedUntil } = await store.findAccounts(this.#core.db, filter, page);
-    return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
+    const nextCursor = scannedUntil === undefined ? null : toCursor(scannedUntil);
+    const total = hasTotal ? { total: await store.countAccounts(this.#core.db, filter) } : {};
+    return { accounts: rows.map(toAccount), nextCursor, ...total };
+  }
+
+  /** @throws DomainError `invalid_request` */
+  async #listIds(ids: string, others: Omit<AccountSearch, 'ids'>): Promise<AccountPage> {
+    if (Object.values(others).some((value) => value !== undefined))
+      throw invalidAt('/ids', 'Do not send other parameters with it.');
+    const rows = await store.listAccountsById(this.#core.db, ids.split(','));
+    return { accounts: rows.map(toAccount), nextCursor: null };
+  }
+
+  /** @returns the id of the account with the email address; any other text, and that of no account, itself */
+  idOf(text: string): Promise<string> {
+    return accountIdOf(this.#core.db, text);
   }
 
   async #searchId(

@@ -114,11 +114,9 @@ function readingRoutes({ accounts, apiKeys, tokenPairs, directory }: AdminParts)
     route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
     route(contract.adminGetAccount, async ({ params }) => ({ status: 200, body: await directory.read(params.id) })),
     route(contract.adminSearchKeys, async ({ query }) => {
-      const { keys, nextCursor } = await apiKeys.searchOwned(query);
-      return {
-        status: 200,
-        body: { apiKeys: keys.map((key) => ({ ...toFullKey(key), owner: key.owner })), nextCursor },
-      };
+      const owner = query.owner === undefined ? {} : { owner: await directory.idOf(query.owner) };
+      const { keys, ...page } = await apiKeys.searchOwned({ ...query, ...owner });
+      return { status: 200, body: { apiKeys: keys.map((key) => ({ ...toFullKey(key), owner: key.owner })), ...page } };
     }),
     route(contract.adminListKeys, async ({ params }) => {
       const { id } = await directory.read(params.id);

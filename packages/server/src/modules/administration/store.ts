@@ -1,5 +1,6 @@
 /** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ListTotal } from '@keyreeve/contract';
 import { hasAdministrator, lockAdministrationTx } from '../accounts/administrators-store.ts';
 import {
   createAccountTx,
@@ -23,7 +24,9 @@ import {
   type NewCode,
 } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
+import { countInParts } from '../../foundation/database/totals.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimits } from '../key-limits/definition.ts';
@@ -99,17 +102,30 @@ const selectBound = sql<{ canonicalEmail: string }>(
   `select email_key as "canonicalEmail" from accounts where email_key > $1 order by email_key limit 1 offset $2`,
 );
 // No character of the text is a wildcard.
+const matching = (position: string): string =>
+  `($3 = '' or ${position}(a.email_key, $3) > 0) and ($4 = '' or a.role = $4) and ($5 = '' or a.kind = $5) and ($6 = '' or c.id = $6)
+     and ($7 = '' or ($7 = 'enabled' and a.disabled_at is null) or ($7 = 'disabled' and a.disabled_at is not null)
+       or ($7 = 'unverified' and a.unverified_since is not null))`;
 const pageText = (position: string): string =>
   `select ${columns} from accounts a ${joinService}
-   where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4) and ($7 = '' or a.kind = $7)
-     and ($8 = '' or c.id = $8)
-     and ($5 = '' or ($5 = 'enabled' and a.disabled_at is null) or ($5 = 'disabled' and a.disabled_at is not null)
-       or ($5 = 'unverified' and a.unverified_since is not null))
-   order by a.email_key limit $6`;
+   where a.email_key > $1 and a.email_key <= $2 and ${matching(position)} order by a.email_key limit $8`;
 const selectPage = sql<AdministeredRow>('select_account_page', {
-  sqlite: pageText('instr(a.email_key, $3)'),
-  postgres: pageText('strpos(a.email_key, $3)'),
+  sqlite: pageText('instr'),
+  postgres: pageText('strpos'),
 });
+// Counts in the next part.
+const countText = (position: string): string =>
+  `select count(*) as rows, count(case when ${matching(position)} then 1 end) as matching, max(a.email_key) as last
+   from (select pk, email_key, role, kind, disabled_at, unverified_since from accounts where email_key > $1
+     order by email_key limit $2) a ${joinService}`;
+const countPart = sql<{ rows: number; matching: number; last: string | null }>('count_account_part', {
+  sqlite: countText('instr'),
+  postgres: countText('strpos'),
+});
+const selectByIds = sql<AdministeredRow>(
+  'select_accounts_by_id',
+  onList(`select ${columns} from accounts a ${joinService} where a.id in ({ids}) order by a.email_key`),
+);
 // A confirmation is later than the session. The sign-in at the provider is not: `setAuthenticatedAtTx`.
 const selectOnlySingleSignOn = sql<{ id: string }>(
   'select_only_sso_session',
@@ -139,7 +155,7 @@ const last = '\u{10FFFF}';
  */
 export async function findAccounts(
   db: Db,
-  { text, role, kind, creatorId = '', state }: AccountFilter,
+  filter: AccountFilter,
   { after, limit, rowsMax }: { readonly after: string; readonly limit: number; readonly rowsMax: number },
 ): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
   const rows: AdministeredRow[] = [];
@@ -149,13 +165,26 @@ export async function findAccounts(
     if (position !== after) await nextTurn();
     const bound = (await db.get(selectBound, [position, count - 1]))?.canonicalEmail;
     const rest = limit - rows.length;
-    rows.push(...(await db.all(selectPage, [position, bound ?? last, text, role, state, rest, kind, creatorId])));
+    rows.push(...(await db.all(selectPage, [position, bound ?? last, ...valuesOf(filter), rest])));
     if (rows.length === limit) return { rows, scannedUntil: rows.at(-1)?.canonicalEmail };
     if (bound === undefined) return { rows, scannedUntil: undefined };
     position = bound;
   }
   return { rows, scannedUntil: position };
 }
+
+const valuesOf = ({ text, role, kind, creatorId = '', state }: AccountFilter) => [text, role, kind, creatorId, state];
+
+/** How many accounts {@link findAccounts} finds on all pages, counted up to a bound. */
+export const countAccounts = (db: Db, filter: AccountFilter): Promise<ListTotal> =>
+  countInParts(db, '', async (after, rows) => {
+    const part = await db.get(countPart, [after, rows, ...valuesOf(filter)]);
+    return { matching: part?.matching ?? 0, last: part?.rows === rows ? (part.last ?? undefined) : undefined };
+  });
+
+/** In the order of their canonical emails. Unknown ids are ignored. */
+export const listAccountsById = (db: Db, ids: readonly string[]): Promise<AdministeredRow[]> =>
+  db.all(selectByIds, [JSON.stringify(ids)]);
 
 /** @returns false when the email is taken. @throws DomainError `invalid_access_token` */
 export const inviteAccount = (

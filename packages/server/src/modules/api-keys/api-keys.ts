@@ -1,6 +1,6 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
 import { hash as digestOf, randomInt } from 'node:crypto';
-import type { KeyLimits } from '@keyreeve/contract';
+import type { KeyLimits, ListTotal } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
@@ -23,7 +23,7 @@ import { assertBelowKeyLimit, assertMayCreate, findForCreation, type CreationSta
 import { finishDeletionTx } from './deletion-store.ts';
 import { assertHashFree } from './given-hash-store.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { pageKeys, searchKeys, type KeySearch } from './key-list.ts';
+import { countKeys, pageKeys, searchKeys, type KeySearch } from './key-list.ts';
 import type { KeySettings } from './key-settings.ts';
 import { toApiKey, type ApiKey, type OwnedKey } from './key-view.ts';
 import { toMetadata } from './metadata.ts';
@@ -239,19 +239,27 @@ export class ApiKeys {
     return { keys: await this.#toApiKeys(accountId, rows), nextCursor };
   }
 
+  /** How many keys {@link search} finds on all pages, counted up to a bound. */
+  count(accountId: string, search: KeySearch): Promise<ListTotal> {
+    const { db, clock } = this.#options;
+    return countKeys(db, clock.now(), accountId, search);
+  }
+
   /**
    * Keys of all accounts, in the order of their ids.
-   * @throws DomainError `invalid_request` for an invalid cursor or time
+   * @throws DomainError `invalid_request` for an invalid cursor or time, or a total of another page than the first
    */
-  async searchOwned(search: OwnedKeySearch): Promise<{ keys: OwnedKey[]; nextCursor: string | null }> {
+  async searchOwned(
+    search: OwnedKeySearch,
+  ): Promise<{ keys: OwnedKey[]; nextCursor: string | null; total?: ListTotal }> {
     const { db, hasCatalogue, environments } = this.#options;
-    const { rows, nextCursor } = await findOwnedKeys(db, search);
+    const { rows, ...page } = await findOwnedKeys(db, search);
     const used = await withLastUses(db, rows);
     const keys = used.map(({ accountId, email, name, withheld, ...row }) => ({
       ...toApiKey(row, (hasCatalogue ? withheld : null) ?? undefined, environments),
       owner: { id: accountId, email, name },
     }));
-    return { keys, nextCursor };
+    return { keys, ...page };
   }
 
   async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {

@@ -1,10 +1,18 @@
 /** Pages of an account's API keys: all of them, oldest first, or those with a text and a state, in one of several orders. */
-import { limits, type KeySort, type KeyStateName } from '@keyreeve/contract';
+import { limits, type KeySort, type KeyStateName, type ListTotal } from '@keyreeve/contract';
 import { dayMs } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { toTotal } from '../../foundation/database/totals.ts';
 import { fold } from '../../foundation/fold.ts';
-import { findListedKeys, type ListPosition, type Place, type PlacedKeyRow } from './list-store.ts';
+import {
+  countListedKeys,
+  findListedKeys,
+  type KeyFilter,
+  type ListPosition,
+  type Place,
+  type PlacedKeyRow,
+} from './list-store.ts';
 import { pageAccountKeys, type KeyRow } from './store.ts';
 
 export interface KeySearch extends PageRequest {
@@ -50,19 +58,30 @@ export async function searchKeys(
   db: Db,
   now: number,
   accountId: string,
-  { search = '', state, sort = 'created', limit, cursor }: KeySearch,
+  { search, state, sort = 'created', limit, cursor }: KeySearch,
 ): Promise<{ rows: PlacedKeyRow[]; nextCursor: string | null }> {
   const after = cursor === undefined ? startOf(sort) : positionOf(sort, cursor);
   const size = sizeOf(limit);
-  const text = search.normalize('NFC');
-  const expiringUntil = now + limits.firstExpiryNoticeDays * dayMs;
-  const parts = { nicknamePart: fold(text), hintEnd: text, state: state ?? ('' as const) };
-  const filter = { accountId, ...parts, now, expiringUntil };
+  const filter = filterOf(now, accountId, { search, state });
   // One more than the page, to learn whether there is a next page.
   const found = await findListedKeys(db, filter, { ...after, sort }, size + 1);
   const rows = found.slice(0, size);
   const last = found.length > size ? rows.at(-1) : undefined;
   return { rows, nextCursor: last === undefined ? null : toCursor(`${sort} ${last.id} ${last.place}`) };
+}
+
+/** How many keys {@link searchKeys} finds on all pages, counted up to a bound. */
+export const countKeys = async (db: Db, now: number, accountId: string, search: KeySearch): Promise<ListTotal> =>
+  toTotal(await countListedKeys(db, filterOf(now, accountId, search)));
+
+function filterOf(
+  now: number,
+  accountId: string,
+  { search = '', state }: Pick<KeySearch, 'search' | 'state'>,
+): KeyFilter {
+  const text = search.normalize('NFC');
+  const expiringUntil = now + limits.firstExpiryNoticeDays * dayMs;
+  return { accountId, nicknamePart: fold(text), hintEnd: text, state: state ?? '', now, expiringUntil };
 }
 
 const isNumeric = (sort: KeySort): boolean => !sort.endsWith('nickname');

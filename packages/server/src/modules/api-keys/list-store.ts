@@ -3,6 +3,7 @@ import type { KeySort, KeyStateName } from '@keyreeve/contract';
 import type { Db } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
+import { countedRowsMax } from '../../foundation/database/totals.ts';
 import { shownColumns, type KeyRow } from './store.ts';
 import { findLastUsedTimes, type UsesOf } from './use-store.ts';
 
@@ -90,6 +91,13 @@ const pages: Readonly<Record<Exclude<KeySort, LastUsedSort>, Statement<PlacedKey
   '-expires': byExpiryDescending,
 };
 
+const countFiltered = sql<{ count: number }>('count_listed_api_keys', {
+  sqlite: `select count(*) as count from (select 1 ${filtered('sqlite')} limit ${countedRowsMax})`,
+  postgres: withTypes(
+    `select count(*) as count from (select 1 ${filtered('postgres')} limit ${countedRowsMax}) counted`,
+  ),
+});
+
 type LastUsedSort = Extract<KeySort, 'lastUsed' | '-lastUsed'>;
 
 const selectIds = sql<{ id: number }>('select_listed_key_ids', {
@@ -108,13 +116,25 @@ export async function findListedKeys(
   position: ListPosition & { readonly sort: KeySort },
   count: number,
 ): Promise<PlacedKeyRow[]> {
-  const { accountId, nicknamePart, hintEnd, state, now, expiringUntil } = filter;
-  const values = [accountId, state, now, expiringUntil, hintEnd, nicknamePart];
+  const values = valuesOf(filter);
   const { sort, place, id } = position;
   if (sort !== 'lastUsed' && sort !== '-lastUsed') return db.all(pages[sort], [...values, place, id, count]);
   const ids = (await db.all(selectIds, values)).map((row) => row.id);
   return rowsOf(db, byLastUse(await findLastUsedTimes(db, ids), ids, { place: Number(place), id }, sort), count);
 }
+
+/** How many keys match the filter, at most {@link countedRowsMax}. */
+export const countListedKeys = async (db: Pick<Db, 'get'>, filter: KeyFilter): Promise<number> =>
+  (await db.get(countFiltered, valuesOf(filter)))?.count ?? 0;
+
+const valuesOf = ({ accountId, nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter) => [
+  accountId,
+  state,
+  now,
+  expiringUntil,
+  hintEnd,
+  nicknamePart,
+];
 
 interface PlacedId {
   readonly id: number;

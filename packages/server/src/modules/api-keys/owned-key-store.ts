@@ -34,21 +34,30 @@ const ofIds: Readonly<Record<Dialect, string>> = {
   postgres: 'k.id = any(array(select json_array_elements_text($1::json)::bigint))',
 };
 
-function listText(dialect: Dialect): string {
+function matching(dialect: Dialect): string {
   const has = contains[dialect];
-  const text = `select ${shownColumns}, a.id as "accountId", case when a.kind = 'service' then null else a.email end as email,
-     v.name, ${withheldColumn(dialect)}
-   from api_keys k join accounts a on a.pk = k.account_pk left join service_accounts v on v.account_pk = a.pk
-   where ${ofIds[dialect]} and ($2 = '' or a.id = $2) and ($3 = '' or ${has('k.folded', '$3')})
+  const text = `${ofIds[dialect]} and ($2 = '' or a.id = $2) and ($3 = '' or ${has('k.folded', '$3')})
      and ($4 = '' or ${endsWith[dialect]('k.hint', '$4')})
      and ($5 = '' or ${has(`' ' || k.scopes || ' '`, `' ' || $5 || ' '`)})
-     and k.created_at < $6 and ($7 is null or k.expires_at < $7)
-   order by k.id limit $8`;
+     and k.created_at < $6 and ($7 is null or k.expires_at < $7)`;
   if (dialect === 'sqlite') return text;
   // PostgreSQL cannot derive the types of these parameters.
   return text.replaceAll(/\$[2-5](?!\d)/g, '$&::text').replaceAll(/\$[67](?!\d)/g, '$&::bigint');
 }
+const listText = (
+  dialect: Dialect,
+): string => `select ${shownColumns}, a.id as "accountId", case when a.kind = 'service' then null else a.email end as email,
+     v.name, ${withheldColumn(dialect)}
+   from api_keys k join accounts a on a.pk = k.account_pk left join service_accounts v on v.account_pk = a.pk
+   where ${matching(dialect)} order by k.id limit $8`;
+const countText = (dialect: Dialect): string =>
+  `select count(*) as count from api_keys k join accounts a on a.pk = k.account_pk where ${matching(dialect)}`;
 const list = sql<OwnedKeyRow>('list_owned_keys', { sqlite: listText('sqlite'), postgres: listText('postgres') });
+
+const count = sql<{ count: number }>('count_owned_keys', {
+  sqlite: countText('sqlite'),
+  postgres: countText('postgres'),
+});
 
 /**
  * At most `limit` of the keys with these ids that match the filter, in the order of ids.
@@ -57,12 +66,26 @@ const list = sql<OwnedKeyRow>('list_owned_keys', { sqlite: listText('sqlite'), p
 export async function listOwnedKeys(
   db: Pick<Db, 'all' | 'usage'>,
   ids: readonly number[],
-  { nicknamePart, hintEnd, accountId, scope, unusedSince, expiresBefore }: OwnedKeyFilter,
+  filter: OwnedKeyFilter,
   limit: number,
 ): Promise<OwnedKeyRow[]> {
+  return db.all(list, [...(await valuesOf(db, ids, filter)), limit]);
+}
+
+/** How many of the keys with these ids match the filter. @throws DomainError as {@link listOwnedKeys} */
+export const countOwnedKeys = async (
+  db: Pick<Db, 'get' | 'usage'>,
+  ids: readonly number[],
+  filter: OwnedKeyFilter,
+): Promise<number> => (await db.get(count, await valuesOf(db, ids, filter)))?.count ?? 0;
+
+async function valuesOf(
+  db: Pick<Db, 'usage'>,
+  ids: readonly number[],
+  { nicknamePart, hintEnd, accountId, scope, unusedSince, expiresBefore }: OwnedKeyFilter,
+): Promise<(string | number | null)[]> {
   const uses = unusedSince === Number.MAX_SAFE_INTEGER ? undefined : await readUses(db.usage, ids);
   // A key without a known use counts as used at its creation, which is not later than any use.
   const unused = uses ? ids.filter((id) => (uses.get(id)?.lastUsedAt ?? 0) < unusedSince) : ids;
-  const filter = [accountId, nicknamePart, hintEnd, scope, unusedSince, expiresBefore, limit];
-  return db.all(list, [JSON.stringify(unused), ...filter]);
+  return [JSON.stringify(unused), accountId, nicknamePart, hintEnd, scope, unusedSince, expiresBefore];
 }

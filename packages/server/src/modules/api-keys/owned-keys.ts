@@ -2,15 +2,16 @@
  * Searches the API keys of all accounts, in pages with a bounded number of reads. An index finds the keys by nickname or hint; the
  * other filters read keys in the order of their ids.
  */
-import { limits } from '@keyreeve/contract';
+import { limits, type ListTotal } from '@keyreeve/contract';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
+import { countInParts, toTotal } from '../../foundation/database/totals.ts';
 import { fold } from '../../foundation/fold.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import { findAfter, findHinted, findNamed, hasTrigram, type KeyIds } from './name-store.ts';
-import { listOwnedKeys, type OwnedKeyFilter, type OwnedKeyRow } from './owned-key-store.ts';
+import { countOwnedKeys, listOwnedKeys, type OwnedKeyFilter, type OwnedKeyRow } from './owned-key-store.ts';
 
 export interface OwnedKeySearch extends PageRequest {
   /** Decimal digits. */
@@ -24,12 +25,17 @@ export interface OwnedKeySearch extends PageRequest {
   readonly expiresBefore?: string;
 }
 
-/** @throws DomainError `invalid_request` for an invalid cursor or time */
-export async function findOwnedKeys(
-  db: Db,
-  search: OwnedKeySearch,
-): Promise<{ rows: OwnedKeyRow[]; nextCursor: string | null }> {
+interface OwnedKeyPage {
+  readonly rows: OwnedKeyRow[];
+  readonly nextCursor: string | null;
+  /** Only if the search asks for it. */
+  readonly total?: ListTotal;
+}
+
+/** @throws DomainError `invalid_request` for an invalid cursor or time, or a total of another page than the first */
+export async function findOwnedKeys(db: Db, search: OwnedKeySearch): Promise<OwnedKeyPage> {
   const { id, hint = '', nickname = '', owner: accountId = '', scope = '', limit, cursor } = search;
+  const hasTotal = wantsTotal(search);
   const filter = {
     nicknamePart: fold(nickname),
     hintEnd: hint,
@@ -40,18 +46,21 @@ export async function findOwnedKeys(
   };
   if (id !== undefined) {
     const rows = isKeyId(id) ? await listOwnedKeys(db, [Number(id)], filter, 1) : [];
-    return { rows, nextCursor: null };
+    return { rows, nextCursor: null, ...(hasTotal && { total: toTotal(rows.length) }) };
   }
   const after = cursor === undefined ? 0 : Number(fromCursor(cursor, isKeyId));
-  return page(db, filter, after, sizeOf(limit));
+  const found = await page(db, filter, after, sizeOf(limit));
+  return { ...found, ...(hasTotal && { total: await totalOf(db, filter) }) };
 }
 
-async function page(
-  db: Db,
-  filter: OwnedKeyFilter,
-  after: number,
-  size: number,
-): Promise<{ rows: OwnedKeyRow[]; nextCursor: string | null }> {
+const totalOf = (db: Db, filter: OwnedKeyFilter): Promise<ListTotal> =>
+  countInParts(db, 0, async (after, rows) => {
+    const { ids, isLast } = await nextIds(db, filter, after, rows);
+    const matching = ids.length === 0 ? 0 : await countOwnedKeys(db, ids, filter);
+    return { matching, last: isLast ? undefined : ids.at(-1) };
+  });
+
+async function page(db: Db, filter: OwnedKeyFilter, after: number, size: number): Promise<OwnedKeyPage> {
   const rows: OwnedKeyRow[] = [];
   let position = after;
   for (const count of readsOf(db, size, limits.adminRowsPerPageMax)) {

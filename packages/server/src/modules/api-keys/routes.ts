@@ -1,5 +1,6 @@
 /** HTTP routes of API keys: of an account's own keys, and of the keys of service accounts. */
 import * as contract from '@keyreeve/contract';
+import { wantsTotal } from '../../foundation/cursor.ts';
 import { invalidAt } from '../../foundation/errors.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
@@ -131,15 +132,17 @@ async function list(
   accountId: string,
   query: Call<typeof contract.listKeys>['query'],
   recentUsage: RecentUsageOf,
-): Promise<{ apiKeys: object[]; nextCursor?: string | null }> {
+): Promise<{ apiKeys: object[]; nextCursor?: string | null; total?: contract.ListTotal }> {
   const { view, limit, cursor, search, state, sort, usage } = query;
   const toView = view === 'full' ? toFullKey : toKey;
   if (usage !== undefined && view !== 'full') throw invalidAt('/usage', 'Usage requires `view=full`.');
   const isSearch = [search, state, sort, usage].some((value) => value !== undefined);
-  if (!isSearch && limit === undefined && cursor === undefined)
+  const hasTotal = wantsTotal(query);
+  if (!isSearch && !hasTotal && limit === undefined && cursor === undefined)
     return { apiKeys: (await apiKeys.list(accountId)).map(toView) };
   const { keys, nextCursor } = isSearch ? await apiKeys.search(accountId, query) : await apiKeys.page(accountId, query);
-  if (usage === undefined) return { apiKeys: keys.map(toView), nextCursor };
+  const end = { nextCursor, ...(hasTotal && { total: await apiKeys.count(accountId, query) }) };
+  if (usage === undefined) return { apiKeys: keys.map(toView), ...end };
   const used = await recentUsage(keys.map(({ id }) => id));
-  return { apiKeys: keys.map((key) => ({ ...toFullKey(key), usage: used?.get(key.id) ?? null })), nextCursor };
+  return { apiKeys: keys.map((key) => ({ ...toFullKey(key), usage: used?.get(key.id) ?? null })), ...end };
 }

@@ -20,14 +20,20 @@ export interface EventFilter {
 
 const columns = 'id, at, actor, action, account_id as "accountId", target, details';
 // The subselect is the bounded part. Its events are in the order of the index.
+const matching = `($3 = '' or actor = $3) and ($4 = '' or action = $4) and ($5 = '' or target = $5) and at >= $6 and at < $7`;
+const partOf = (shown: string, part: string): string =>
+  `(select ${shown} from audit_events where ${part} order by id desc limit $2) part`;
 const search = (part: string): string =>
-  `select * from (select ${columns} from audit_events where ${part} order by id desc limit $2) part
-   where ($3 = '' or actor = $3) and ($4 = '' or action = $4) and ($5 = '' or target = $5) and at >= $6 and at < $7
-   order by id desc limit $8`;
+  `select * from ${partOf(columns, part)} where ${matching} order by id desc limit $8`;
+const count = (part: string): string =>
+  `select count(*) as rows, count(case when ${matching} then 1 end) as matching, min(id) as last, min(at) as "firstAt"
+   from ${partOf('id, at, actor, action, target', part)}`;
 const lastOf = (part: string): string =>
   `select id, at from audit_events where ${part} order by id desc limit 1 offset $2`;
 const searchAll = sql<FoundEvent>('search_audit_events', search('id < $1'));
 const searchAccount = sql<FoundEvent>('search_audit_events_of_account', search('account_id = $9 and id < $1'));
+const countAll = sql<CountedEvents>('count_audit_events', count('id < $1'));
+const countOfAccount = sql<CountedEvents>('count_audit_events_of_account', count('account_id = $8 and id < $1'));
 const selectAfter = sql<FoundEvent>(
   'list_audit_events_after',
   `select ${columns} from audit_events where id > $1 order by id limit $2`,
@@ -42,6 +48,16 @@ const selectAtOrBefore = sql<{ id: number; at: number }>(
   'select id, at from audit_events where id <= $1 order by id desc limit 1',
 );
 
+/** Of a searched part. */
+export interface CountedEvents {
+  readonly rows: number;
+  readonly matching: number;
+  /** The lowest id; null without events. */
+  readonly last: number | null;
+  /** The earliest time. */
+  readonly firstAt: number | null;
+}
+
 export interface SearchPart {
   /** Only events with a lower id. */
   readonly before: number;
@@ -54,13 +70,29 @@ export interface SearchPart {
 /** Newest first. */
 export const searchEvents = (
   reader: Reader,
-  { accountId, action = '', actor = '', target = '', from, to }: EventFilter,
-  { before, searchedMax, limit }: SearchPart,
+  filter: EventFilter,
+  { limit, ...part }: SearchPart,
 ): Promise<FoundEvent[]> => {
-  const times = [from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER];
-  const values = [before, searchedMax, actor, action, target, ...times, limit];
+  const { accountId } = filter;
+  const values = [...valuesOf(filter, part), limit];
   return accountId === undefined ? reader.all(searchAll, values) : reader.all(searchAccount, [...values, accountId]);
 };
+
+/** Counts what {@link searchEvents} would find in the part. */
+export const countEvents = (
+  reader: Reader,
+  filter: EventFilter,
+  part: Omit<SearchPart, 'limit'>,
+): Promise<CountedEvents | undefined> => {
+  const { accountId } = filter;
+  const values = valuesOf(filter, part);
+  return accountId === undefined ? reader.get(countAll, values) : reader.get(countOfAccount, [...values, accountId]);
+};
+
+const valuesOf = (
+  { action = '', actor = '', target = '', from, to }: EventFilter,
+  { before, searchedMax }: Omit<SearchPart, 'limit'>,
+) => [before, searchedMax, actor, action, target, from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER];
 
 /** Oldest first. */
 export const listEventsAfterId = (reader: Reader, after: number, limit: number): Promise<FoundEvent[]> =>

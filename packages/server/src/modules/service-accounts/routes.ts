@@ -15,8 +15,8 @@ export const serviceAccountRoutes = (accounts: ServiceAccounts, managers: Manage
     };
   }),
   route(contract.listServiceAccounts, async ({ principal, query }) => {
-    const { serviceAccounts, nextCursor } = await accounts.page(principal, query);
-    return { status: 200, body: { serviceAccounts: serviceAccounts.map(toServiceAccount), nextCursor } };
+    const { serviceAccounts, ...page } = await accounts.page(principal, query);
+    return { status: 200, body: { serviceAccounts: serviceAccounts.map(toServiceAccount), ...page } };
   }),
   route(contract.getServiceAccount, async ({ principal, params: { id } }) => ({
     status: 200,

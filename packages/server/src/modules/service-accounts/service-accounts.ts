@@ -1,10 +1,11 @@
 /** Service accounts: a person, or a backend with a management key, creates, reads, changes and deletes them. */
-import { limits } from '@keyreeve/contract';
+import { limits, type ListTotal } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { toTotal } from '../../foundation/database/totals.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { isPrintable } from '../../foundation/printable.ts';
@@ -89,21 +90,27 @@ export class ServiceAccounts {
   /**
    * One page of the service accounts that the principal manages, in the order in which it became a manager. With an external
    * id, only one that its own account has created.
-   * @throws DomainError `invalid_request` for a cursor that is not from this list, or a bad external id
+   * @throws DomainError `invalid_request` for a cursor that is not from this list, a bad external id, or a total of another page
+   *   than the first
    */
   async page(
     { accountId }: AccountPrincipal | KeyPrincipal,
-    { externalId, limit, cursor }: ServiceAccountPageRequest,
-  ): Promise<{ serviceAccounts: ServiceAccountRow[]; nextCursor: string | null }> {
+    { externalId, ...request }: ServiceAccountPageRequest,
+  ): Promise<{ serviceAccounts: ServiceAccountRow[]; nextCursor: string | null; total?: ListTotal }> {
     const { db } = this.#options;
+    const hasTotal = wantsTotal(request);
     if (externalId !== undefined) checkedExternalId(externalId);
+    const { limit, cursor } = request;
     const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
     const size = sizeOf(limit);
+    const managed = { managerId: accountId, externalId };
     // One more than the page, to learn whether there is a next page.
-    const rows = await store.pageManagedBy(db, { managerId: accountId, externalId }, after, size + 1);
+    const rows = await store.pageManagedBy(db, managed, after, size + 1);
     const shown = rows.slice(0, size);
     const last = rows.length > size ? shown.at(-1) : undefined;
-    return { serviceAccounts: shown, nextCursor: last ? toCursor(`${last.addedAt}.${last.id}`) : null };
+    const nextCursor = last ? toCursor(`${last.addedAt}.${last.id}`) : null;
+    const total = hasTotal ? { total: toTotal(await store.countManagedBy(db, managed)) } : {};
+    return { serviceAccounts: shown, nextCursor, ...total };
   }
 
   /** @throws DomainError `account_not_found` */

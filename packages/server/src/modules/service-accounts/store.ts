@@ -3,6 +3,7 @@ import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { hasSameName } from '../../foundation/database/joiners.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
+import { countedRowsMax } from '../../foundation/database/totals.ts';
 
 export interface ServiceAccountRow {
   readonly id: string;
@@ -76,6 +77,13 @@ const page = sql<ManagedRow>('page_service_accounts', `${managed} and m.created_
 const pageByExternalId = sql<ManagedRow>(
   'page_service_accounts_by_external_id',
   `${managed} and s.external_id = $5 and s.creator_pk = m.manager_pk and ${after}`,
+);
+
+const countManaged = sql<{ count: number }>(
+  'count_managed_service_accounts',
+  `select count(*) as count from (select 1 from service_account_managers m join service_accounts s on s.account_pk = m.service_pk
+     where m.manager_pk = ${pkOf('$1')} and ($2 = '' or s.external_id = $2 and s.creator_pk = m.manager_pk)
+     limit ${countedRowsMax}) counted`,
 );
 
 const insertManager = sql(
@@ -162,6 +170,12 @@ export const pageManagedBy = (
   const values = [managerId, position.addedAt, position.id, count];
   return externalId === undefined ? reader.all(page, values) : reader.all(pageByExternalId, [...values, externalId]);
 };
+
+/** How many service accounts {@link pageManagedBy} finds on all pages, at most {@link countedRowsMax}. */
+export const countManagedBy = async (
+  reader: Pick<Reader, 'get'>,
+  { managerId, externalId = '' }: { readonly managerId: string; readonly externalId: string | undefined },
+): Promise<number> => (await reader.get(countManaged, [managerId, externalId]))?.count ?? 0;
 
 export const listManagers = (reader: Pick<Reader, 'all'>, id: string): Promise<ManagerRow[]> =>
   reader.all(listManagersOf, [id]);

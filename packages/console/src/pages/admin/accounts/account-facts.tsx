@@ -1,4 +1,5 @@
 /** What is stored about an account. */
+import { AccountName } from '../../../parts/account-name.tsx';
 import { CopyButton } from '../../../parts/copy-button.tsx';
 import { Facts } from '../../../parts/facts.tsx';
 import { Section } from '../../../parts/section.tsx';
@@ -6,7 +7,7 @@ import { Time } from '../../../parts/time.tsx';
 import { formatDateTime, formatList } from '../../../format.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
-import { accountPath, AccountState, type AccountDetail } from './account.tsx';
+import { AccountState, type AccountDetail } from './account.tsx';
 
 function factorsOf({ authenticator, passkeys, requiresSecondFactor }: AccountDetail): string {
   const { accounts } = adminText;
@@ -41,11 +42,9 @@ export function AccountFacts({ account }: { readonly account: AccountDetail }) {
           [
             text.serviceAccounts.createdBy,
             isPerson ? undefined : account.creatorId === null ? (
-              accounts.deletedAccount
+              text.general.deletedAccount
             ) : (
-              <a href={accountPath(account.creatorId)} class="code" key="creator">
-                {account.creatorId}
-              </a>
+              <AccountName id={account.creatorId} key="creator" />
             ),
           ],
           [text.account.role, isPerson ? accounts.roles[account.role] : undefined],

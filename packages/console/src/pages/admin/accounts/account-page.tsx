@@ -1,6 +1,7 @@
 /** One account: what is known about it, its keys, sessions, limits and events, and every action of an administrator. */
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso/router';
+import { nameAccounts } from '../../../account-names.ts';
 import { call } from '../../../api.ts';
 import { announce } from '../../../parts/announce.tsx';
 import { Badge } from '../../../parts/badge.tsx';
@@ -34,9 +35,11 @@ function AccountView({ id }: { readonly id: string }) {
   const action = useSignal<ActionName>();
   /** Counts changes: the lists of the page load again. */
   const changes = useSignal(0);
-  const account = useResource((signal) => {
+  const account = useResource(async (signal) => {
     void changes.value;
-    return call('GET /admin/accounts/:id', { params: { id }, signal });
+    const loaded = await call('GET /admin/accounts/:id', { params: { id }, signal });
+    await nameAccounts([loaded.creatorId], signal);
+    return loaded;
   });
   const onChanged = (sentence: string): void => {
     changes.value++;

@@ -3,17 +3,13 @@ import type { ResponseOf } from '../../../api.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Field, Select } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
-import { root } from '../../../root.ts';
 import { text } from '../../../text/text.ts';
+
+export { nameOf } from '../../../account-names.ts';
+export { accountPath } from '../../../parts/account-name.tsx';
 
 export type ListedAccount = ResponseOf<'GET /admin/accounts'>['accounts'][number];
 export type AccountDetail = ResponseOf<'GET /admin/accounts/:id'>;
-
-export const accountPath = (id: string): string => `${root}/admin/accounts/${id}`;
-
-/** A service account has no email address. */
-export const nameOf = ({ id, email, name }: Pick<ListedAccount, 'id' | 'email' | 'name'>): string =>
-  email ?? name ?? id;
 
 export function AccountState({ of }: { readonly of: Omit<ListedAccount, 'id'> }) {
   const { states } = adminText.accounts;

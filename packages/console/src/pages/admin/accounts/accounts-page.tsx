@@ -46,10 +46,10 @@ export function AccountsPage() {
   const isInviting = useSignal(false);
   const list = useList<ListedAccount>(
     ['search', 'kind', 'role', 'state', 'creatorId'],
-    firstMatches(async ({ search, ...filters }, signal) => {
-      const query = { ...(filters as Query), ...(search && { query: search }) };
-      const page = await call('GET /admin/accounts', { query, signal });
-      return { items: page.accounts, nextCursor: page.nextCursor };
+    firstMatches(async ({ search, ...filters }, signal, first) => {
+      const query = { ...(filters as Query), ...(search && { query: search }), ...first };
+      const { accounts, ...page } = await call('GET /admin/accounts', { query, signal });
+      return { items: accounts, ...page };
     }),
     choices,
   );

@@ -1,5 +1,6 @@
 /** The newest audit events of an account. */
 import type { Signal } from '@preact/signals';
+import { nameAccounts } from '../../../account-names.ts';
 import { call, type ResponseOf } from '../../../api.ts';
 import { Empty, Loaded } from '../../../parts/loaded.tsx';
 import { Section } from '../../../parts/section.tsx';
@@ -8,6 +9,7 @@ import { Time } from '../../../parts/time.tsx';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { accountsOf, EventActor } from '../audit/event-accounts.tsx';
 import { sentenceOf } from '../audit/event-sentence.ts';
 import { root } from '../../../root.ts';
 
@@ -18,14 +20,16 @@ const columns = (): readonly Column<AuditEvent>[] => [
     label: text.general.event,
     cell: ({ action, details }) => sentenceOf(action, details) ?? <span class="code">{action}</span>,
   },
-  { label: adminText.general.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: adminText.general.actor, priority: 'below', cell: EventActor },
   { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
 ];
 
 export function EventsSection({ id, changes }: { readonly id: string; readonly changes: Signal<number> }) {
-  const events = useResource((signal) => {
+  const events = useResource(async (signal) => {
     void changes.value;
-    return call('GET /admin/audit', { query: { account: id, limit: '10' }, signal });
+    const page = await call('GET /admin/audit', { query: { account: id, limit: '10' }, signal });
+    await nameAccounts(accountsOf(page.events), signal);
+    return page;
   });
   return (
     <Section

@@ -1,7 +1,9 @@
 /** The audit log, with filters, and the export of the filtered events. */
 import { signal } from '@preact/signals';
+import { nameAccounts } from '../../../account-names.ts';
 import { call, download, type RequestOf, type ResponseOf } from '../../../api.ts';
 import { useList, type List, type ListQuery } from '../../../list.ts';
+import { AccountName } from '../../../parts/account-name.tsx';
 import { CodeBlock } from '../../../parts/code-block.tsx';
 import { FilterField } from '../../../parts/filter-field.tsx';
 import { FilterSelect, ListHeader } from '../../../parts/list-header.tsx';
@@ -14,9 +16,9 @@ import { useAction } from '../../../resource.ts';
 import { saveFile } from '../../../save-file.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
-import { accountPath } from '../accounts/account.tsx';
+import { AccountFilter, isAccountFilter } from '../account-filter.tsx';
 import { firstMatches } from '../bounded-search.ts';
-import { accountIdPattern } from '../keys/key-search.ts';
+import { accountsOf, EventActor, EventTarget } from './event-accounts.tsx';
 import { knownActions, sentenceOf } from './event-sentence.ts';
 import { EventTime, inputOf, instantOf, isInstant, isUtc } from './event-time.tsx';
 
@@ -25,14 +27,13 @@ type AuditEvent = ResponseOf<'GET /admin/audit'>['events'][number];
 
 const actorPattern = '[a-z_]+(:[0-9A-Za-z_]+)?';
 const targetPattern = '[!-~]{1,256}';
-const matches = (pattern: string) => (value: string) => new RegExp(`^(?:${pattern})$`).test(value);
 
 /** Whether the URL can have a value of a filter. */
 const filters: Readonly<Record<string, (value: string) => boolean>> = {
-  action: matches('[a-z_]+\\.[a-z_]+'),
-  account: matches(accountIdPattern),
-  actor: matches(actorPattern),
-  target: matches(targetPattern),
+  action: (value) => /^[a-z_]+\.[a-z_]+$/.test(value),
+  account: (value) => isAccountFilter(value),
+  actor: (value) => isAccountFilter(value, actorPattern),
+  target: (value) => isAccountFilter(value, targetPattern),
   from: isInstant,
   to: isInstant,
 };
@@ -43,10 +44,11 @@ const opened = signal<ReadonlySet<number>>(new Set());
 export function AuditPage() {
   const list = useList<AuditEvent>(
     Object.keys(filters),
-    firstMatches(async (query, abort) => {
-      const request = { query: { limit: '50', ...(query as Query) }, signal: abort };
-      const page = await call('GET /admin/audit', request);
-      return { items: page.events, nextCursor: page.nextCursor };
+    firstMatches(async (query, abort, first) => {
+      const request = { query: { limit: '50', ...(query as Query), ...first }, signal: abort };
+      const { events, ...page } = await call('GET /admin/audit', request);
+      await nameAccounts(accountsOf(events), abort);
+      return { items: events, ...page };
     }),
     filters,
   );
@@ -87,21 +89,9 @@ const Filters = ({ list }: { readonly list: List<AuditEvent> }) => (
       all={adminText.audit.allActions}
       options={Object.fromEntries(knownActions().map((action) => [action, action]))}
     />
-    <FilterField
-      list={list}
-      name="account"
-      label={text.general.account}
-      pattern={accountIdPattern}
-      placeholder="acc_…"
-    />
-    <FilterField
-      list={list}
-      name="actor"
-      label={adminText.general.actor}
-      pattern={actorPattern}
-      placeholder="account:acc_…"
-    />
-    <FilterField list={list} name="target" label={adminText.audit.target} pattern={targetPattern} />
+    <AccountFilter list={list} name="account" label={text.general.account} />
+    <AccountFilter list={list} name="actor" label={adminText.general.actor} others={actorPattern} />
+    <AccountFilter list={list} name="target" label={adminText.audit.target} others={targetPattern} />
     <label class="filter-check">
       <input
         type="checkbox"
@@ -166,22 +156,15 @@ const EventCell = ({ event: { id, action, details } }: { readonly event: AuditEv
 const columns = (): readonly Column<AuditEvent>[] => [
   { label: text.general.event, cell: (event) => <EventCell event={event} /> },
   { label: text.general.when, priority: 'below', cell: ({ at }) => <EventTime at={at} /> },
-  { label: adminText.general.actor, priority: 'below', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: adminText.general.actor, priority: 'below', cell: EventActor },
   {
     label: text.general.account,
     priority: 'low',
-    cell: ({ accountId }) =>
-      accountId === null ? (
-        '–'
-      ) : (
-        <a class="code" href={accountPath(accountId)}>
-          {accountId}
-        </a>
-      ),
+    cell: ({ accountId }) => (accountId === null ? '–' : <AccountName id={accountId} />),
   },
   {
     label: adminText.audit.target,
     priority: 'lowest',
-    cell: ({ target }) => <span class="code">{target ?? '–'}</span>,
+    cell: EventTarget,
   },
 ];

@@ -1,4 +1,5 @@
 /** The requests of an administrator for the keys of an account, and their path in the console. */
+import { accountNames, labelOf, nameAccounts } from '../../../account-names.ts';
 import { call, type ResponseOf } from '../../../api.ts';
 import { text } from '../../../text/text.ts';
 import type { KeySource } from '../../keys/key-owner.ts';
@@ -18,9 +19,15 @@ export function administeredKeysOf(accountId: string): KeySource {
   });
   return {
     listPath: accountPath(accountId),
-    listLabel: () => text.general.account,
+    listLabel: () => (accountNames.value.get(accountId) ? labelOf(accountId) : text.general.account),
     keyPath: (id) => keyPathOf(accountId, id),
-    get: (id, signal) => call('GET /admin/accounts/:id/api-keys/:keyId', requestOf(id, signal)),
+    get: async (id, signal = new AbortController().signal) => {
+      const [key] = await Promise.all([
+        call('GET /admin/accounts/:id/api-keys/:keyId', requestOf(id, signal)),
+        nameAccounts([accountId], signal),
+      ]);
+      return key;
+    },
     // The form of administrators has only the members that this route accepts.
     change: (id, body) => call('PATCH /admin/accounts/:id/api-keys/:keyId', { ...requestOf(id), body }),
     remove: (id) => call('DELETE /admin/accounts/:id/api-keys/:keyId', requestOf(id)),

@@ -2,18 +2,17 @@
 import type { RequestOf } from '../../../api.ts';
 import type { ListQuery } from '../../../list.ts';
 import { hasSecret } from '../../../secret-text.ts';
+import { isAccountFilter } from '../account-filter.tsx';
 
 type Query = NonNullable<RequestOf<'GET /admin/api-keys'>['query']>;
 
 const isDate = (value: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(`${value}T00:00`));
 
-export const accountIdPattern = 'acc_[0-9A-Za-z]{1,60}';
-
 /** Whether the URL can have a value of a filter. */
 export const keyFilters: Readonly<Record<string, (value: string) => boolean>> = {
   search: (value) => !hasSecret(value),
-  owner: (value) => new RegExp(`^${accountIdPattern}$`).test(value),
+  owner: (value) => isAccountFilter(value),
   scope: (value) => /^[\x21-\x7e]{1,64}$/.test(value),
   unusedSince: isDate,
   expiresBefore: isDate,

@@ -18,7 +18,8 @@ import { accountPath, nameOf } from '../accounts/account.tsx';
 import { firstMatches } from '../bounded-search.ts';
 import { administeredKeysOf, ownedKeyPath, type OwnedKey } from './administered-keys.ts';
 import { FindKeyDialog } from './find-key-dialog.tsx';
-import { accountIdPattern, keyFilters, keyQueryOf } from './key-search.ts';
+import { AccountFilter } from '../account-filter.tsx';
+import { keyFilters, keyQueryOf } from './key-search.ts';
 
 export function AdminKeysPage() {
   const deleting = useSignal<OwnedKey>();
@@ -26,9 +27,10 @@ export function AdminKeysPage() {
   const finding = useSignal<string>();
   const list = useList<OwnedKey>(
     Object.keys(keyFilters),
-    firstMatches(async (query, signal) => {
-      const { apiKeys, nextCursor } = await call('GET /admin/api-keys', { query: keyQueryOf(query), signal });
-      return { items: apiKeys, nextCursor };
+    firstMatches(async (query, signal, first) => {
+      const request = { query: { ...keyQueryOf(query), ...first }, signal };
+      const { apiKeys, ...page } = await call('GET /admin/api-keys', request);
+      return { items: apiKeys, ...page };
     }),
     keyFilters,
   );
@@ -86,7 +88,7 @@ const Filters = ({ list, onSecret }: FiltersProps) => (
         if (secret !== undefined) onSecret(secret);
       }}
     />
-    <FilterField list={list} name="owner" label={adminText.keys.owner} pattern={accountIdPattern} placeholder="acc_…" />
+    <AccountFilter list={list} name="owner" label={adminText.keys.owner} />
     <FilterField list={list} name="scope" label={adminText.keys.scope} pattern="[\x21-\x7e]{1,64}" />
     <FilterField list={list} name="unusedSince" label={adminText.keys.unusedSince} type="date" />
     <FilterField list={list} name="expiresBefore" label={adminText.keys.expiresBefore} type="date" />

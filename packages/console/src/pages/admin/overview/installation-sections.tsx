@@ -8,6 +8,7 @@ import { Table, type Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { EventActor } from '../audit/event-accounts.tsx';
 import { sentenceOf } from '../audit/event-sentence.ts';
 import { jobKindLabel } from '../jobs/job-kind.ts';
 import type { Overview } from './overview.ts';
@@ -90,5 +91,5 @@ const eventColumns = (): readonly Column<AuditEvent>[] => [
     cell: ({ action, details }) => <bdi>{sentenceOf(action, details) ?? <span class="code">{action}</span>}</bdi>,
   },
   { label: text.general.when, priority: 'below', cell: ({ at }) => <Time at={at} /> },
-  { label: adminText.general.actor, priority: 'medium', cell: ({ actor }) => <span class="code">{actor}</span> },
+  { label: adminText.general.actor, priority: 'medium', cell: EventActor },
 ];

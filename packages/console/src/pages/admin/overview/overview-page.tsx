@@ -1,4 +1,5 @@
 /** The live overview: what needs attention, and what the installation did in the last hour. */
+import { nameAccounts } from '../../../account-names.ts';
 import { call } from '../../../api.ts';
 import { secondsUntil } from '../../../clock.ts';
 import { formatTime } from '../../../format.ts';
@@ -9,6 +10,7 @@ import { lazyPage } from '../../../parts/lazy-page.tsx';
 import { Loaded } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { adminText } from '../../../text/admin-text.ts';
+import { accountsOf } from '../audit/event-accounts.tsx';
 import { AttentionSection } from './attention-section.tsx';
 import { Figures } from './figures.tsx';
 import { EventsSection, JobsSection, ProcessesSection } from './installation-sections.tsx';
@@ -22,7 +24,11 @@ const ProtectCard = lazyPage(async () => (await import('../../protect/protect-ca
 const outdatedMs = 20_000;
 
 export function OverviewPage() {
-  const overview = useLive((request) => call('GET /admin/overview', request));
+  const overview = useLive(async (request) => {
+    const loaded = await call('GET /admin/overview', request);
+    await nameAccounts(accountsOf(loaded.events), request.signal, request.isBackground);
+    return loaded;
+  });
   const texts = adminText.overview;
   return (
     <Page title={adminText.general.overview} intro={texts.intro} actions={<Status of={overview} />}>

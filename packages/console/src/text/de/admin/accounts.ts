@@ -12,7 +12,6 @@ export const accounts = {
   /** Of the filter: `unverified` contains invited accounts. */
   filterStates: { enabled: 'Aktiv', disabled: 'Gesperrt', unverified: 'E-Mail nicht bestätigt' },
 
-  deletedAccount: 'einem gelöschten Konto',
   passwordSet: 'gesetzt',
   passwordMissing: 'nicht gesetzt: Das Konto kann sich nicht damit anmelden',
   authenticator: 'Authenticator-App',

@@ -16,5 +16,6 @@ export const general = {
   soon: 'so bald wie möglich',
   reason: 'Grund',
   actor: 'Akteur',
+  emailOrId: 'E-Mail-Adresse oder ID',
   newestEvents: 'Neueste Ereignisse',
 };

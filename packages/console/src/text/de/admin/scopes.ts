@@ -1,7 +1,7 @@
 /** German texts of the page about the scope catalogue. */
 export const scopes = {
   intro: 'Die Scopes, die API-Schlüssel haben können.',
-  open: 'KEYREEVE_SCOPES ist nicht „catalogue“: Schlüssel können jeden Scope erhalten, und dieser Katalog schlägt nur Namen vor.',
+  open: 'KEYREEVE_SCOPES ist nicht „catalogue“: die Konsole bietet diese Scopes an, und Anfragen an die API können Schlüsseln jeden anderen Scope geben.',
   none: 'Noch keine Scopes',
   noneIntro: 'Deklarieren Sie die Scopes, die Ihre Dienste prüfen, damit man sie für Schlüssel auswählen kann.',
   declare: 'Scope deklarieren',

@@ -12,7 +12,6 @@ export const accounts = {
   /** Of the filter: `unverified` contains invited accounts. */
   filterStates: { enabled: 'Enabled', disabled: 'Disabled', unverified: 'Email not verified' },
 
-  deletedAccount: 'a deleted account',
   passwordSet: 'set',
   passwordMissing: 'not set: the account cannot sign in with one',
   authenticator: 'authenticator app',

@@ -16,5 +16,6 @@ export const general = {
   soon: 'as soon as possible',
   reason: 'Reason',
   actor: 'Actor',
+  emailOrId: 'email address or ID',
   newestEvents: 'Newest events',
 };

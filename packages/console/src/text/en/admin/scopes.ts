@@ -1,7 +1,7 @@
 /** English texts of the page about the scope catalogue. */
 export const scopes = {
   intro: 'The scopes that API keys can have.',
-  open: 'KEYREEVE_SCOPES is not “catalogue”: people can give their keys any scope, and this catalogue only suggests names.',
+  open: 'KEYREEVE_SCOPES is not “catalogue”: the console offers these scopes, and requests to the API can give keys any other scope.',
   none: 'No scopes yet',
   noneIntro: 'Declare the scopes that your services check, so that people can choose them for their keys.',
   declare: 'Declare scope',

@@ -24,15 +24,18 @@ test('an administrator sees a service account without an email address, with its
     assert.deepEqual({ accounts: entries, nextCursor }, found, query);
   }
   assert.deepEqual(await list(`query=${target.serviceId}&kind=person`), { accounts: [], nextCursor: null });
-  const ofCreator = (await list(`creatorId=${target.account.id}`)) as typeof found;
-  assert.deepEqual(
-    ofCreator.accounts.map(({ id }) => id),
-    [target.serviceId],
-  );
+  for (const creator of [target.account.id, 'Ada@Example.org']) {
+    const ofCreator = (await list(`creatorId=${encodeURIComponent(creator)}`)) as typeof found;
+    assert.deepEqual(
+      ofCreator.accounts.map(({ id }) => id),
+      [target.serviceId],
+    );
+  }
+  assert.equal(problemCode(await administer(app, administrator, 'GET', 'accounts?creatorId=%00')), 'invalid_request');
   const others = [
     `creatorId=${administrator.account.id}`,
     'creatorId=acc_0000000000000000000000',
-    'creatorId=%00',
+    'creatorId=nobody%40example.org',
     `query=${target.serviceId}&creatorId=${administrator.account.id}`,
   ];
   for (const query of others) assert.deepEqual(await list(query), { accounts: [], nextCursor: null }, query);

@@ -1,6 +1,6 @@
 /** The list of API keys in pages. Without `limit` and `cursor` the response is the whole list. */
 import assert from 'node:assert/strict';
-import type { ListedKeyFull } from '@keyreeve/contract';
+import type { ListedKeyFull, ListTotal } from '@keyreeve/contract';
 import { bearer, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
@@ -8,6 +8,7 @@ import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 interface Page {
   readonly apiKeys: ListedKeyFull[];
   readonly nextCursor?: string | null;
+  readonly total?: ListTotal;
 }
 
 async function fixture(count: number) {
@@ -73,6 +74,21 @@ test('a page without a limit has a hundred keys', async () => {
   const first = await at.page('?limit=2');
   const rest = await at.page(`?cursor=${first.nextCursor}`);
   assert.deepEqual([rest.apiKeys.length, typeof rest.nextCursor], [100, 'string']);
+});
+
+testOnBoth('a total counts the keys of all pages, only for the first page and on request', async () => {
+  await using at = await fixture(10);
+  const total = async (query: string) => (await at.page(`?total=true${query}`)).total;
+  assert.deepEqual(await total(''), { count: 10, isExact: true });
+  assert.deepEqual(await total('&limit=3'), { count: 10, isExact: true });
+  assert.deepEqual(await total('&search=KEY+1'), { count: 1, isExact: true });
+  assert.deepEqual(await total('&state=active&sort=-nickname&limit=1'), { count: 10, isExact: true });
+  assert.deepEqual(await total('&state=disabled'), { count: 0, isExact: true });
+  assert.deepEqual(await total('&view=full&usage=7d&limit=1'), { count: 10, isExact: true });
+  const first = await at.page('?limit=3');
+  assert.deepEqual(Object.keys(first), ['apiKeys', 'nextCursor']);
+  const path = `/auth/api-keys?total=true&cursor=${first.nextCursor}`;
+  assertProblem(fromFetch(await at.app.call('GET', path, { headers: at.headers })), 'invalid_request');
 });
 
 testOnBoth('creations and deletions between pages neither hide nor repeat other keys', async () => {

@@ -265,6 +265,18 @@ onEachDatabase(
     );
     // A manager who did not create it sees it too.
     await services.managers.add(account(ada), kept.id, eve);
+    for (const [manager, request, count] of [
+      [ada, {}, 5],
+      [ada, { limit: '2' }, 5],
+      [ada, { externalId: kept.externalId }, 1],
+      [eve, {}, 2],
+      [eve, { externalId: kept.externalId }, 0],
+    ] as const) {
+      const { total } = await accounts.page(account(manager), { ...request, total: 'true' });
+      assert.deepEqual(total, { count, isExact: true });
+    }
+    const ofLater = accounts.page(account(ada), { cursor: first.nextCursor, total: 'true' });
+    assert.equal(await outcome(ofLater), 'invalid_request');
     assert.equal((await accounts.page(account(eve), {})).serviceAccounts.length, 2);
     for (const cursor of ['x', Buffer.from('1').toString('base64url'), Buffer.from('1.acc_\0').toString('base64url')])
       assert.equal(await outcome(accounts.page(account(ada), { cursor })), 'invalid_request');
