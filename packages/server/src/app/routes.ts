@@ -90,7 +90,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // Any client
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl),
-    ...contractRoutes(publicUrl, options.basePath, (host) => options.consoleHost.isConsole(host)),
+    ...contractRoutes({ ...options, hasConsole: (host) => options.consoleHost.isConsole(host) }),
     ...consolePageRoutes(options.consoleAssets),
     ...markRoutes(options.look.mark),
     // GitHub, which signs its requests

@@ -3,26 +3,36 @@ import { STATUS_CODES } from 'node:http';
 import type { Static } from 'typebox';
 import { errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts';
-import { inlineCode, readPage } from '../../http/html.ts';
+import type { BasePath } from '../../http/base-path.ts';
+import { inlineCode } from '../../http/html.ts';
 import { toOAuthError } from '../../http/oauth-error.ts';
 import { toProblem } from '../../http/problem.ts';
-import { ownFile } from '../../foundation/own-files.ts';
+import type { Look } from '../look/look.ts';
+import { readLookPage } from '../look/page.ts';
 
-const problem = readPage(ownFile('modules/api-reference/problem.html'));
-const root = readPage(ownFile('modules/api-reference/root.html'));
-
-/** Content-Security-Policy of each page. */
-export const problemPolicy = problem.policy;
-export const rootPolicy = root.policy;
-
-export function problemPage(code: ErrorCode): string {
-  const { status, title, meaning, cause, fix } = errors[code];
-  const texts = { meaning: inlineCode(meaning), cause: inlineCode(cause), fix: inlineCode(fix) };
-  return problem.template({ code, status, title, ...texts, example: exampleOf(code) }).text;
+export interface ContractPages {
+  readonly problem: (code: ErrorCode) => string;
+  /** The page that a browser shows at `/`. */
+  readonly root: (info: Static<typeof ServiceInfo>) => string;
+  /** Content-Security-Policy of each page. */
+  readonly policies: Readonly<Record<'problem' | 'root', string>>;
 }
 
-/** The page that a browser shows at `/`. */
-export const rootPage = (info: Static<typeof ServiceInfo>): string => root.template(info).text;
+export function contractPages(look: Look, basePath: BasePath): ContractPages {
+  const problem = readLookPage('modules/api-reference/problem.html', look, basePath);
+  const root = readLookPage('modules/api-reference/root.html', look, basePath);
+  return {
+    problem: (code) => problem.template(problemOf(code)).text,
+    root: (info) => root.template(info).text,
+    policies: { problem: problem.policy, root: root.policy },
+  };
+}
+
+function problemOf(code: ErrorCode) {
+  const { status, title, meaning, cause, fix } = errors[code];
+  const texts = { meaning: inlineCode(meaning), cause: inlineCode(cause), fix: inlineCode(fix) };
+  return { code, status, title, ...texts, example: exampleOf(code) };
+}
 
 /** A response with this error, without the security headers. */
 function exampleOf(code: ErrorCode): string {

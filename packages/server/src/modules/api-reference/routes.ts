@@ -2,31 +2,34 @@
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { BasePath } from '../../http/base-path.ts';
-import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
+import type { Look } from '../look/look.ts';
+import { contractPages } from './pages.ts';
 import { referencePage, referencePolicy } from './reference-page.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { jsonType } from '../../http/response.ts';
 import { route, type Route } from '../../http/route.ts';
 
-/**
- * @param publicUrl where clients reach this installation
- * @param hasConsole whether the console is at this host, as the header Host names it
- */
-export function contractRoutes(
-  publicUrl: string,
-  basePath: BasePath,
-  hasConsole: (host: string | undefined) => boolean,
-): readonly Route[] {
+export interface ContractRouteOptions {
+  /** Where clients reach this installation. */
+  readonly publicUrl: string;
+  readonly basePath: BasePath;
+  readonly look: Look;
+  /** Whether the console is at this host, as the header Host names it. */
+  readonly hasConsole: (host: string | undefined) => boolean;
+}
+
+export function contractRoutes({ publicUrl, basePath, look, hasConsole }: ContractRouteOptions): readonly Route[] {
+  const pages = contractPages(look, basePath);
   const openApi = () => contract.openApiDocument(contract.allRoutes, basePath.root);
   const document = once(() => new FixedContent(jsonType, JSON.stringify(openApi())));
   const info = infoOf(basePath);
   const docs = once(() => new FixedContent(pageType, referencePage(contract.allRoutes, publicUrl)));
-  const root = once(() => new FixedContent(pageType, rootPage(info)));
+  const root = once(() => new FixedContent(pageType, pages.root(info)));
   const service = once(() => new FixedContent(jsonType, JSON.stringify(info)));
   const problems = new Map(
     Object.keys(contract.errors).map((code) => [
       code,
-      once(() => new FixedContent(pageType, problemPage(code as contract.ErrorCode))),
+      once(() => new FixedContent(pageType, pages.problem(code as contract.ErrorCode))),
     ]),
   );
   return [
@@ -34,14 +37,14 @@ export function contractRoutes(
       const headers = ['Vary', 'Accept'];
       if (!prefersPage) return service().respond(contentRequest, { headers });
       if (hasConsole(host)) return { status: 303, headers: [...headers, 'Location', '/console'] };
-      return root().respond(contentRequest, { headers, policy: rootPolicy });
+      return root().respond(contentRequest, { headers, policy: pages.policies.root });
     }),
     route(contract.getOpenApi, ({ contentRequest }) => document().respond(contentRequest)),
     route(contract.getDocs, ({ contentRequest }) => docs().respond(contentRequest, { policy: referencePolicy })),
     route(contract.getProblem, async ({ params: { code }, contentRequest }) => {
       const problem = problems.get(code);
       if (!problem) throw new DomainError('not_found');
-      return problem().respond(contentRequest, { policy: problemPolicy });
+      return problem().respond(contentRequest, { policy: pages.policies.problem });
     }),
   ];
 }
