@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { call } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Choice, Choices } from '../../parts/choice.tsx';
-import { Labelled, useFieldError } from '../../parts/field.tsx';
+import { Labelled } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
@@ -30,11 +30,9 @@ export const ScopesField = (props: ScopesFieldProps) =>
   config.value?.features.scopesCatalogue ? <CatalogueScopes {...props} /> : <FreeScopes {...props} />;
 
 function CatalogueScopes({ current, isOwn }: ScopesFieldProps) {
-  const error = useFieldError(concerning);
   const catalogue = useResource(async (signal) => (await call('GET /auth/scopes', { signal })).scopes);
   return (
-    <Choices legend={text.keys.scopes}>
-      {error && <div class="field-error">{error}</div>}
+    <Choices legend={text.keys.scopes} {...concerning}>
       <Loaded of={catalogue}>
         {(scopes) => {
           const others = current.filter((name) => !scopes.some((scope) => scope.name === name));
