@@ -5,8 +5,9 @@ import { ConfirmationDialog } from './confirmation-dialog.tsx';
 import { Announcements } from './parts/announce.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
-import { lazyPage } from './parts/lazy-page.tsx';
+import { lazyPage, lazyPart } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
+import { Preferences } from './parts/preferences.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import type { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
@@ -29,23 +30,23 @@ const Administration = lazyPage(async () => {
   ]);
   return component;
 });
-const ProtectCard = lazyPage(async () => {
+const ProtectCard = lazyPart(async () => {
   const [{ ProtectCard: component }] = await Promise.all([
     import('./pages/protect/protect-card.tsx'),
     loadAdminTexts(),
   ]);
   return component;
 });
-const CreateKeyDialog = lazyPage(async () => (await furtherPages()).CreateKeyDialog);
+const CreateKeyDialog = lazyPart(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
-const RecoveryCodesDialog = lazyPage(async () => (await furtherPages()).RecoveryCodesDialog);
+const RecoveryCodesDialog = lazyPart(async () => (await furtherPages()).RecoveryCodesDialog);
 const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
 const ServiceAccountKeyPage = lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage);
 const ServiceAccountPage = lazyPage(async () => (await furtherPages()).ServiceAccountPage);
 const ServiceAccountsPage = lazyPage(async () => (await furtherPages()).ServiceAccountsPage);
-const SessionEndDialog = lazyPage(async () => (await furtherPages()).SessionEndDialog);
+const SessionEndDialog = lazyPart(async () => (await furtherPages()).SessionEndDialog);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
 export function Shell() {
@@ -88,6 +89,7 @@ function SignedOut() {
           )}
         </div>
         <DocumentationLink />
+        <Preferences />
       </main>
     </div>
   );

@@ -29,6 +29,9 @@ export const account = {
   role: 'Rolle',
   administrator: 'Administrator',
 
+  display: 'Darstellung',
+  displayIntro: 'Farbschema und Sprache der Konsole, nur in diesem Browser.',
+
   export: 'Ihre Daten exportieren',
   exportDescription:
     'Eine JSON-Datei mit Ihrem Konto, Ihren Sitzungen, Schlüsseln ohne deren Geheimnisse, Dienstkonten und Ihrer Aktivität.',

@@ -76,5 +76,9 @@ export const general = {
   lastUsed: 'Zuletzt verwendet',
   remove: 'Entfernen',
   typeName: (name: string) => `Geben Sie zur Bestätigung ${name} ein`,
+  theme: 'Farbschema',
+  themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
+  language: 'Sprache',
+  languageOfSystem: 'Wie der Browser',
   none: 'keine',
 };

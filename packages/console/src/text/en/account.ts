@@ -27,6 +27,9 @@ export const account = {
   role: 'Role',
   administrator: 'Administrator',
 
+  display: 'Display',
+  displayIntro: 'Theme and language of the console, in this browser only.',
+
   export: 'Export your data',
   exportDescription:
     'One JSON file with your account, sessions, keys without their secrets, service accounts and activity.',

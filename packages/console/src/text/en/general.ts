@@ -74,5 +74,9 @@ export const general = {
   lastUsed: 'Last used',
   remove: 'Remove',
   typeName: (name: string) => `Type ${name} to confirm`,
+  theme: 'Theme',
+  themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+  language: 'Language',
+  languageOfSystem: 'As the browser',
   none: 'none',
 };
