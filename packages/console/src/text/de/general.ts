@@ -35,7 +35,8 @@ export const general = {
   noMatch: 'Kein Eintrag entspricht den Filtern.',
   showAsTable: 'Als Tabelle anzeigen',
   never: 'nie',
-  unexpected: 'Die Anfrage ist fehlgeschlagen.',
+  /** For a code without a sentence. */
+  unexplained: (_: string, code: string) => `Die Anfrage ist fehlgeschlagen: ${code}.`,
   requestId: (id: string) => `Anfrage-ID: ${id}`,
   retryIn: (duration: string) => `Erneut versuchen in ${duration}`,
   retryAt: (time: string) => `Sie können es um ${time} erneut versuchen.`,

@@ -1,4 +1,4 @@
-/** German sentences for error codes of the API. Codes without an entry show the detail of the response. */
+/** German sentences for error codes of the API. Without one of its own, `general.unexplained` applies to a code. */
 export const problems = {
   page_not_loaded: 'Die Seite konnte nicht geladen werden. Falls die Konsole aktualisiert wurde, laden Sie sie neu.',
   unreachable: 'Keyreeve ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
@@ -79,4 +79,16 @@ export const problems = {
   passkey_limit_reached: 'Sie haben so viele Passkeys, wie die Installation erlaubt. Entfernen Sie zuerst einen.',
   passkey_not_found: 'Der Passkey wurde bereits entfernt.',
   passkeys_unavailable: 'Diese Installation hat keine Passkeys.',
+  not_found: 'Das gibt es nicht. Möglicherweise wurde es gelöscht.',
+  not_key_owner: 'Dieser Schlüssel gehört einem anderen Konto.',
+  body_too_large: 'Ihre Eingabe ist größer, als der Server annimmt.',
+  https_required: 'Die Konsole funktioniert nur über HTTPS. Öffnen Sie sie unter einer URL, die mit https:// beginnt.',
+  request_timeout: 'Die Anfrage kam zu langsam an. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
+  overlap_in_progress:
+    'Das Geheimnis vor der letzten Erneuerung gilt noch. Laden Sie die Seite neu, und erneuern Sie es dann noch einmal.',
+  usage_not_kept: 'Diese Installation zählt keine Anfragen.',
+  creator_required: 'Nur das Konto, das das Dienstkonto erstellt hat, kann dessen Namen und externe ID ändern.',
+  manager_not_found: 'Dieses Konto verwaltet das Dienstkonto nicht. Möglicherweise wurde es entfernt.',
+  second_factor_exists: 'Ihr Konto hat bereits eine Authenticator-App.',
+  identity_provider_unavailable: 'Der Identitätsanbieter ist nicht erreichbar. Versuchen Sie es später erneut.',
 };

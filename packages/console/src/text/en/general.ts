@@ -35,7 +35,8 @@ export const general = {
   noMatch: 'No entry matches the filters.',
   showAsTable: 'Show as a table',
   never: 'never',
-  unexpected: 'The request failed.',
+  /** For a code without a sentence. @param detail of the API */
+  unexplained: (detail: string, code: string) => detail || `The request failed: ${code}.`,
   requestId: (id: string) => `Request ID: ${id}`,
   retryIn: (duration: string) => `Try again in ${duration}`,
   retryAt: (time: string) => `You can try again at ${time}.`,

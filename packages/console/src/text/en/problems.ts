@@ -1,4 +1,4 @@
-/** English sentences for error codes of the API. Codes without an entry show the detail of the response. */
+/** English sentences for error codes of the API. Without one of its own, `general.unexplained` applies to a code. */
 export const problems = {
   page_not_loaded: 'The page could not be loaded. If the console has been updated, load it again.',
   unreachable: 'Keyreeve cannot be reached. Check your network connection and try again.',
@@ -69,4 +69,15 @@ export const problems = {
   passkey_limit_reached: 'You have as many passkeys as the installation permits. Remove one first.',
   passkey_not_found: 'The passkey has already been removed.',
   passkeys_unavailable: 'This installation has no passkeys.',
+  not_found: 'This does not exist. It may have been deleted.',
+  not_key_owner: 'This key belongs to another account.',
+  body_too_large: 'You entered more than the server accepts.',
+  https_required: 'The console works only over HTTPS. Open it at a URL that begins with https://.',
+  request_timeout: 'The request took too long to arrive. Check your network connection and try again.',
+  overlap_in_progress: 'The secret before the last rotation is still valid. Reload the page and rotate again.',
+  usage_not_kept: 'This installation does not count requests.',
+  creator_required: 'Only the account that created the service account can change its name and its external ID.',
+  manager_not_found: 'This account does not manage the service account. It may have been removed.',
+  second_factor_exists: 'Your account has an authenticator app already.',
+  identity_provider_unavailable: 'The identity provider cannot be reached. Try again later.',
 };

@@ -55,7 +55,7 @@ const oauthOnly: readonly string[] = OAuthError.properties.error.enum.filter((co
 const retry = { retryAfterSeconds: 30 } as const;
 /** Members and headers that responses with some codes have in addition. */
 const additions: Partial<Record<ErrorCode, DomainErrorOptions>> = {
-  invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is missing.' }] },
+  invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is required.', code: 'required' }] },
   insufficient_scope: { scopes: ['orders:read'], missing: ['orders:read'] },
   method_not_allowed: { allowed: ['GET', 'HEAD', 'POST'] },
   too_many_attempts: { ...retry, rate: { policy: 'sign-ins', quota: 5, windowSeconds: 900 } },

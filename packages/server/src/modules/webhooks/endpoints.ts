@@ -46,7 +46,7 @@ export class Endpoints {
     const events = webhookEvents.filter((event) => request.events.includes(event));
     const unknown = request.events.find((event) => !(webhookEvents as readonly string[]).includes(event));
     if (unknown !== undefined || events.length === 0)
-      throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`);
+      throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`, { code: 'wrong_value' });
     const id = randomId('whe');
     const secret = makeSigningSecret();
     const now = clock.now();
