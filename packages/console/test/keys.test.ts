@@ -91,7 +91,7 @@ test(
     assert.equal((await deleted).status(), 200);
     assert.equal(await forward(), 401);
     await page
-      .getByText(/Rejected on every instance since \d\d:\d\d:\d\d\.\d{3} UTC/)
+      .getByText(/Rejected since \d\d:\d\d:\d\d\.\d{3} UTC/)
       .first()
       .waitFor();
   },
