@@ -55,7 +55,7 @@ export function Preferences() {
       >
         <option value="system">{text.general.languageOfSystem}</option>
         {languages.map((name) => (
-          <option value={name} lang={name} key={name}>
+          <option value={name} lang={name} translate={false} key={name}>
             {languageNames[name]}
           </option>
         ))}
