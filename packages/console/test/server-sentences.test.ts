@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { serverSentences } from '../src/text/de/admin/server-sentences.ts';
+import { translationIn } from '../src/text/server-sentences.ts';
 
 const server = new URL('../../server/src/', import.meta.url);
 /** Files whose texts of several words are details of checks, or reasons of failed deliveries. */
@@ -15,6 +16,7 @@ const sources = [
   'foundation/database/durability.ts',
   'modules/api-keys/key-prefixes.ts',
   'modules/audit-retention/block-details.ts',
+  'modules/mail/smtp-failure.ts',
   'modules/mail/templates/templates.ts',
   'modules/scope-catalogue/warnings.ts',
   'modules/webhooks/address-guard.ts',
@@ -75,4 +77,22 @@ test('every sentence of a check and of a failed delivery has a German one', () =
 test('every German sentence has the values of the English one', () => {
   const valuesIn = (sentence: string): string[] => [...new Set(sentence.match(/\{\d\}/g))].toSorted();
   for (const [from, to] of serverSentences) assert.deepEqual(valuesIn(to), valuesIn(from), from);
+});
+
+test('values are translated too, and texts of other servers stay as they are', () => {
+  for (const [from, to] of [
+    ['mk_1, 12 days old', 'mk_1, Alter: 12 Tage'],
+    ['2 verifiers, 1 processor', '2 Prüfprozesse, 1 Prozessor'],
+    [
+      'PostgreSQL 18.1: acknowledged commits are on its disk',
+      'PostgreSQL 18.1: Bestätigte Transaktionen sind auf seinem Datenträger',
+    ],
+    [
+      'the mail server: connect ECONNREFUSED 10.0.0.1. Check the host name in KEYREEVE_SMTP_URL',
+      'Der Mailserver: connect ECONNREFUSED 10.0.0.1. Prüfen Sie den Hostnamen in KEYREEVE_SMTP_URL',
+    ],
+    ['/etc/mail/a.txt must contain {{link}}', '/etc/mail/a.txt muss {{link}} enthalten'],
+    ['550 no such user', undefined],
+  ] as const)
+    assert.equal(translationIn(serverSentences, from), to, from);
 });

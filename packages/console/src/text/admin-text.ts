@@ -1,4 +1,5 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
+import { translationIn, type ServerSentences } from './server-sentences.ts';
 import { locale } from './text.ts';
 import type { AdminTexts } from './texts.ts';
 
@@ -6,23 +7,10 @@ import type { AdminTexts } from './texts.ts';
 export let adminText: AdminTexts;
 
 /** Translations of sentences that the server writes in English. Empty in English. */
-let serverSentences: readonly (readonly [english: string, translation: string])[] = [];
+let serverSentences: ServerSentences = [];
 
 /** @returns undefined for a text that has no translation, such as one of a mail server */
-export function translationOf(sentence: string): string | undefined {
-  for (const [english, translation] of serverSentences) {
-    const values = patternOf(english).exec(sentence);
-    if (!values) continue;
-    return translation.replaceAll(/\{(\d)\}/g, (_, place: string) => {
-      const value = values[Number(place)] ?? '';
-      return translationOf(value) ?? value;
-    });
-  }
-  return undefined;
-}
-
-const patternOf = (english: string): RegExp =>
-  new RegExp(`^${english.replaceAll(/[.*+?^$()|[\]\\{}]/g, '\\$&').replaceAll(/\\\{\d\\\}/g, '(.*?)')}$`, 's');
+export const translationOf = (sentence: string): string | undefined => translationIn(serverSentences, sentence);
 
 export async function loadAdminTexts(): Promise<void> {
   serverSentences = [];

@@ -52,6 +52,7 @@ export function LimitFields({ limits, pointer = '/limits' }: LimitFieldsProps) {
         <Select
           label={text.keys.quotaPer}
           name="quotaPer"
+          pointer={`${pointer}/quota/per`}
           defaultValue={quota?.per ?? 'month'}
           options={Object.entries(text.keys.per)}
         />

@@ -3,7 +3,9 @@
  * server stores some of them, and `keyreeve doctor` prints them, so they have no code. `{1}` stands for a value, which may itself be
  * one of the sentences. A test compares the list with the sources of the server.
  */
-export const serverSentences: readonly (readonly [english: string, german: string])[] = [
+import type { ServerSentences } from '../../server-sentences.ts';
+
+export const serverSentences: ServerSentences = [
   // Names of checks
   ['runtime', 'Laufzeit'],
   ['database', 'Datenbank'],
@@ -257,6 +259,65 @@ export const serverSentences: readonly (readonly [english: string, german: strin
   ['the outcome of two attempts is unknown', 'Der Ausgang von zwei Versuchen ist unbekannt'],
   ['no handler for {1}', 'Kein Programmteil für {1}'],
   ['the job is done, but is still stored', 'Der Auftrag ist erledigt, aber noch gespeichert'],
+
+  // Failures of mail. A text of the mail server comes first
+  ['the mail server: {1}', 'Der Mailserver: {1}'],
+  ['the message was not sent', 'Die Nachricht wurde nicht gesendet'],
+  ['{1}; it may have accepted the message', '{1}; er hat die Nachricht möglicherweise angenommen'],
+  [
+    '{1}. Port {2} expects TLS from the start: begin KEYREEVE_SMTP_URL with smtps:// instead of smtp://',
+    '{1}. Port {2} erwartet TLS von Anfang an: Beginnen Sie KEYREEVE_SMTP_URL mit smtps:// statt smtp://',
+  ],
+  [
+    '{1}. Port {2} does not begin with TLS: begin KEYREEVE_SMTP_URL with smtp:// instead of smtps://, so that STARTTLS is used',
+    '{1}. Port {2} beginnt nicht mit TLS: Beginnen Sie KEYREEVE_SMTP_URL mit smtp:// statt smtps://, damit STARTTLS verwendet wird',
+  ],
+  [
+    '{1}. The server offers no STARTTLS on this port. Use a port with it (587) or with TLS (smtps://, 465); for a relay on a private network, set KEYREEVE_SMTP_WITHOUT_TLS=accept',
+    '{1}. Der Server bietet auf diesem Port kein STARTTLS. Verwenden Sie einen Port damit (587) oder mit TLS (smtps://, 465); für ein Relay in einem privaten Netz setzen Sie KEYREEVE_SMTP_WITHOUT_TLS=accept',
+  ],
+  [
+    '{1}. Use the host name of the server’s certificate in KEYREEVE_SMTP_URL',
+    '{1}. Verwenden Sie in KEYREEVE_SMTP_URL den Hostnamen aus dem Zertifikat des Servers',
+  ],
+  [
+    '{1}. The certificate of the mail server has expired: renew it',
+    '{1}. Das Zertifikat des Mailservers ist abgelaufen: Erneuern Sie es',
+  ],
+  [
+    '{1}. For a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file with its certificate',
+    '{1}. Für eine eigene Zertifizierungsstelle setzen Sie NODE_EXTRA_CA_CERTS auf die Datei mit ihrem Zertifikat',
+  ],
+  ['{1}. Check the host name in KEYREEVE_SMTP_URL', '{1}. Prüfen Sie den Hostnamen in KEYREEVE_SMTP_URL'],
+  [
+    '{1}. Nothing accepts connections on port {2}: mail servers usually accept mail on 587 (smtp://) or 465 (smtps://)',
+    '{1}. Auf Port {2} nimmt nichts Verbindungen an: Mailserver verwenden meist 587 (smtp://) oder 465 (smtps://)',
+  ],
+  [
+    '{1}. A firewall may block port {2}: many networks block 25, but not 587 (smtp://) and 465 (smtps://)',
+    '{1}. Möglicherweise sperrt eine Firewall Port {2}: Viele Netze sperren 25, aber nicht 587 (smtp://) und 465 (smtps://)',
+  ],
+  [
+    '{1}. The provider accepts no passwords: set KEYREEVE_SMTP_OAUTH_TOKEN_URL and the settings that belong to it',
+    '{1}. Der Anbieter nimmt keine Passwörter an: Setzen Sie KEYREEVE_SMTP_OAUTH_TOKEN_URL und die zugehörigen Einstellungen',
+  ],
+  [
+    '{1}. Check the user name and the password in KEYREEVE_SMTP_URL. Percent-encode special characters there, for example # as %23 and @ as %40',
+    '{1}. Prüfen Sie Benutzername und Passwort in KEYREEVE_SMTP_URL. Kodieren Sie Sonderzeichen darin mit Prozentzeichen, zum Beispiel # als %23 und @ als %40',
+  ],
+  [
+    '{1}. The server requires a sign-in: add the user name and the password to KEYREEVE_SMTP_URL',
+    '{1}. Der Server verlangt eine Anmeldung: Ergänzen Sie Benutzername und Passwort in KEYREEVE_SMTP_URL',
+  ],
+  [
+    '{1}. Check that a mail server listens on this port, and that {2}',
+    '{1}. Prüfen Sie, ob auf diesem Port ein Mailserver antwortet, und ob {2}',
+  ],
+  ['it begins with TLS (otherwise use smtp://)', 'er mit TLS beginnt (sonst verwenden Sie smtp://)'],
+  [
+    'it does not expect TLS from the start (otherwise use smtps://)',
+    'er kein TLS von Anfang an erwartet (sonst verwenden Sie smtps://)',
+  ],
 
   // Values. Last, because they fit the ends of sentences too
   ['1 verifier, {1}', '1 Prüfprozess, {1}'],
