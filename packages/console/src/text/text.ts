@@ -27,10 +27,9 @@ export async function loadTexts(preferred: readonly string[] = navigator.languag
     chosen === 'system'
       ? (preferred.find(isSupported) ?? 'en')
       : (preferred.find((language) => language.toLowerCase().startsWith(chosen)) ?? chosen);
+  const texts: Texts = /^de/i.test(known) ? (await import('./de.ts')).de : (await import('./en.ts')).en;
+  text = known === 'en-XA' || known === 'ar-XB' ? (await import('./pseudo.ts')).pseudo(texts) : texts;
   locale = known;
-  if (/^de/i.test(known)) ({ de: text } = await import('./de.ts'));
-  else ({ en: text } = await import('./en.ts'));
-  if (known === 'en-XA' || known === 'ar-XB') text = (await import('./pseudo.ts')).pseudo(text);
   document.documentElement.lang = locale;
   document.documentElement.dir = known === 'ar-XB' ? 'rtl' : 'ltr';
 }
