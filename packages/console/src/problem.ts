@@ -83,7 +83,7 @@ export class Problem extends Error {
 function sentenceOf({ code = '', detail = '', limit = 0, expected = '' }: FieldProblem): string {
   const { entry: _, ...sentences } = text.fields;
   const sentence = Object.hasOwn(sentences, code) ? sentences[code as keyof typeof sentences] : sentences.invalid;
-  return sentence({ limit: formatNumber(limit), expected, detail });
+  return typeof sentence === 'string' ? sentence : sentence({ limit: formatNumber(limit), expected, detail });
 }
 
 /** The texts of these pages load with them. */
