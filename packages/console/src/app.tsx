@@ -1,19 +1,21 @@
 /** The entry of the console: loads texts, settings and session, then shows the page of the URL. */
-import { render } from 'preact';
+import { effect } from '@preact/signals';
+import { render, type VNode } from 'preact';
 import { LocationProvider } from 'preact-iso/router';
 import { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
-import { config, loadSession } from './session.ts';
+import { config, loadSession, session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
-import { loadTexts, text } from './text/text.ts';
+import { store } from './stored.ts';
+import { loadTexts, text, textsVersion } from './text/text.ts';
 import { basePath, root } from './root.ts';
 
 const element = document.querySelector('#app')!;
 
 async function start(): Promise<void> {
   // At the same time, so that the page appears after one round trip.
-  const [texts, data] = await Promise.allSettled([loadTexts(navigator.languages), loadSession()]);
+  const [texts, data] = await Promise.allSettled([loadTexts(), loadSession()]);
   if (texts.status === 'rejected') return reloadLater(10);
   if (data.status === 'rejected') {
     if (!(data.reason instanceof Problem)) throw data.reason;
@@ -21,13 +23,28 @@ async function start(): Promise<void> {
   }
   document.title = productName();
   showMark();
+  effect(rememberSession);
+  show(<Root />);
+}
+
+/** In place of the skeleton of index.html. */
+function show(page: VNode): void {
   element.replaceChildren();
-  render(
-    <LocationProvider scope={root}>
-      <Shell />
-    </LocationProvider>,
-    element,
-  );
+  element.removeAttribute('aria-busy');
+  render(page, element);
+}
+
+/** Another language renders everything again. */
+const Root = () => (
+  <LocationProvider scope={root} key={textsVersion.value}>
+    <Shell />
+  </LocationProvider>
+);
+
+/** For the skeleton of the next visit (early.ts). */
+function rememberSession(): void {
+  store('session', session.value ? 'open' : undefined);
+  document.documentElement.toggleAttribute('data-session', Boolean(session.value));
 }
 
 /** The operator's mark as the icon of the tab. */
@@ -40,13 +57,11 @@ function showMark(): void {
 
 /** Reloads the page by itself: a person may not be there when the service responds again. */
 function showFailure(problem: Problem): void {
-  element.replaceChildren();
-  render(
+  show(
     <main class="narrow">
       <h1>{text.general.product}</h1>
       <ProblemNotice problem={problem} onRetry={() => location.reload()} />
     </main>,
-    element,
   );
   reloadLater(problem.retryAfterSeconds ?? 10);
 }

@@ -62,6 +62,9 @@ export function OwnerForm({ submit, onCancel, others, prove }: OwnerFormProps) {
     } catch (error) {
       // The second factor was set up elsewhere.
       if (error instanceof Problem && error.code === 'second_factor_required') needsCode.value = true;
+      // The email address is that of the session.
+      if (error instanceof Problem && error.code === 'invalid_credentials')
+        throw new Problem('password_wrong', error.status);
       throw error;
     }
   });
@@ -69,7 +72,14 @@ export function OwnerForm({ submit, onCancel, others, prove }: OwnerFormProps) {
     <Form action={action} submit={submit} onCancel={onCancel} others={others}>
       {/* For password managers. */}
       <input type="text" autocomplete="username" value={account.email} readOnly hidden />
-      <Field label={text.general.password} name="password" type="password" autocomplete="current-password" autofocus />
+      <Field
+        label={text.general.password}
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        autofocus
+        codes={['password_wrong']}
+      />
       {needsCode.value && (
         <Field
           label={text.general.oneTimeCode}
@@ -77,6 +87,7 @@ export function OwnerForm({ submit, onCancel, others, prove }: OwnerFormProps) {
           autocomplete="one-time-code"
           autocapitalize="none"
           spellcheck={false}
+          codes={['second_factor_required', 'second_factor_invalid']}
         />
       )}
     </Form>

@@ -1,4 +1,5 @@
 /** An error response of the API (RFC 9457), or a request without a response. */
+import { formatNumber } from './format.ts';
 import { ownOrigin } from './own-origin.ts';
 import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
@@ -9,7 +10,15 @@ interface ProblemBody {
   readonly detail?: string;
   readonly title?: string;
   readonly requestId?: string;
-  readonly errors?: readonly { readonly pointer?: string; readonly detail?: string }[];
+  readonly errors?: readonly FieldProblem[];
+}
+
+interface FieldProblem {
+  readonly pointer?: string;
+  readonly detail?: string;
+  readonly code?: string;
+  readonly limit?: number;
+  readonly expected?: string;
 }
 
 export class Problem extends Error {
@@ -43,20 +52,38 @@ export class Problem extends Error {
     );
   }
 
-  /** In the console's words; the detail of the response for codes that have none. */
+  /** In the console's words. */
   get sentence(): string {
     const texts: Readonly<Record<string, string>> = text.problems;
     // Some sentences about the own account would be wrong on the pages about other accounts.
     const ofOthers: Readonly<Record<string, string>> = isAdministration() ? adminText.problems : {};
     if (this.code === 'cross_origin_request' && ownOrigin.value !== location.origin)
       return `${text.signIn.otherOrigin} ${ownOrigin.value}${root}`;
-    return ofOthers[this.code] ?? texts[this.code] ?? this.body.detail ?? this.body.title ?? text.general.unexpected;
+    const { detail, title } = this.body;
+    return ofOthers[this.code] ?? texts[this.code] ?? text.general.unexplained(detail ?? title ?? '', this.code);
   }
 
   /** The sentence about a member of the request body, for example `/nickname`, or a part of it. */
   about(pointer: string): string | undefined {
-    return this.body.errors?.find((error) => `${error.pointer}/`.startsWith(`${pointer}/`))?.detail;
+    const error = this.body.errors?.find((one) => `${one.pointer}/`.startsWith(`${pointer}/`));
+    const place = /^\/(\d+)$/.exec(error?.pointer?.slice(pointer.length) ?? '')?.[1];
+    if (!error) return undefined;
+    return place === undefined
+      ? sentenceOf(error)
+      : text.fields.entry(formatNumber(Number(place) + 1), sentenceOf(error));
   }
+
+  /** The sentences about all members of the request body. */
+  get ofFields(): readonly string[] {
+    return [...new Set(this.body.errors?.map(sentenceOf))];
+  }
+}
+
+/** An unknown code is that of a later version. */
+function sentenceOf({ code = '', detail = '', limit = 0, expected = '' }: FieldProblem): string {
+  const { entry: _, ...sentences } = text.fields;
+  const sentence = Object.hasOwn(sentences, code) ? sentences[code as keyof typeof sentences] : sentences.invalid;
+  return typeof sentence === 'string' ? sentence : sentence({ limit: formatNumber(limit), expected, detail });
 }
 
 /** The texts of these pages load with them. */

@@ -42,9 +42,11 @@ let changes = 0;
 
 /** Loads the settings and the session. @throws Problem if the server cannot be reached */
 export async function loadSession(): Promise<void> {
-  config.value = await send('GET /console/config');
-  ownOrigin.value = config.value.origin;
-  session.value = await currentSession();
+  // At the same time: on a slow connection, each round trip delays the page.
+  const [settings, current] = await Promise.all([send('GET /console/config'), currentSession()]);
+  config.value = settings;
+  ownOrigin.value = settings.origin;
+  session.value = current;
   channel.addEventListener('message', ({ data }) => void (data === 'signed-out' ? end('otherTab') : reloadSession()));
   document.addEventListener('visibilitychange', () => {
     // Timers are late after the computer was asleep.

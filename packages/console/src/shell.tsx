@@ -8,8 +8,9 @@ import { ariaShortcut, isPaletteOpen, opensBySlash, shownShortcut, watchShortcut
 import { Announcements } from './parts/announce.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
-import { lazyPage } from './parts/lazy-page.tsx';
+import { lazyPage, lazyPart } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
+import { Preferences } from './parts/preferences.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import type { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
@@ -41,30 +42,30 @@ const Administration = lazyPage(async () => {
   ]);
   return component;
 });
-const ProtectCard = lazyPage(async () => {
+const ProtectCard = lazyPart(async () => {
   const [{ ProtectCard: component }] = await Promise.all([
     import('./pages/protect/protect-card.tsx'),
     loadAdminTexts(),
   ]);
   return component;
 });
-const Palette = lazyPage(async () => {
+const Palette = lazyPart(async () => {
   const [{ Palette: component }] = await Promise.all([
     import('./palette/palette.tsx'),
     isAdministrator.peek() && loadAdminTexts(),
   ]);
   return component;
 });
-const CreateKeyDialog = lazyPage(async () => (await furtherPages()).CreateKeyDialog);
+const CreateKeyDialog = lazyPart(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
 const KeyPage = lazyPage(async () => (await furtherPages()).KeyPage);
-const RecoveryCodesDialog = lazyPage(async () => (await furtherPages()).RecoveryCodesDialog);
+const RecoveryCodesDialog = lazyPart(async () => (await furtherPages()).RecoveryCodesDialog);
 const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
 const ServiceAccountKeyPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage));
 const ServiceAccountPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountPage));
 const ServiceAccountsPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountsPage));
-const SessionEndDialog = lazyPage(async () => (await furtherPages()).SessionEndDialog);
+const SessionEndDialog = lazyPart(async () => (await furtherPages()).SessionEndDialog);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
 export function Shell() {
@@ -107,6 +108,7 @@ function SignedOut() {
           )}
         </div>
         <DocumentationLink />
+        <Preferences />
       </main>
     </div>
   );

@@ -68,7 +68,7 @@ test('the keyboard alone is enough to sign in, create, copy, rotate and delete a
   await visitor.settle();
   await keyboard.press(inDialog('Delete key'));
   await page
-    .getByText(/Rejected on every instance since/)
+    .getByText(/Rejected since/)
     .first()
     .waitFor();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();

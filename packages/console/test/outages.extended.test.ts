@@ -25,7 +25,7 @@ test(
     await visitor.goto('/console/keys');
     const repair = await breakDatabase(site.app.place.url);
     await page.getByRole('link', { name: 'Security' }).click();
-    const outage = banner(page, 'Keyreeve cannot reach its database. Verifications are rejected until it can.');
+    const outage = banner(page, 'The service cannot reach its database. API keys are rejected until it can.');
     await outage.waitFor();
     await page
       .getByText(/Request ID: \w+/)
@@ -50,7 +50,7 @@ test('without a network, the console states it, keeps the page, and continues af
   await visitor.goto('/console/security');
   await visitor.context.setOffline(true);
   await page.getByRole('link', { name: 'API keys' }).first().click();
-  await banner(page, 'Keyreeve cannot be reached').waitFor();
+  await banner(page, 'The service cannot be reached').waitFor();
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
   await visitor.context.setOffline(false);
   await page.getByText('No API keys yet').waitFor();

@@ -180,7 +180,7 @@ test('a response that does not arrive makes the values old, and a later one make
   await held.promise;
   await page.clock.runFor(21_000);
   await state(page, 'Out of date').waitFor();
-  await page.getByRole('alert').getByText('Keyreeve cannot be reached').waitFor();
+  await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
   release.resolve();
   await page.clock.runFor(15_000);
   await state(page, 'Live').waitFor();
@@ -195,7 +195,7 @@ test(
     visitor.expectStatus(503);
     const repair = await breakDatabase(site.app.place.url);
     await passUpdate(page);
-    await page.getByRole('alert').getByText('Keyreeve cannot reach its database').waitFor();
+    await page.getByRole('alert').getByText('The service cannot reach its database').waitFor();
     await state(page, 'Out of date').waitFor();
     await page.getByRole('group', { name: 'Refusals by reason' }).waitFor();
     await repair();

@@ -81,9 +81,17 @@ test(
     for (const name of ['Invite people', 'Send a test mail']) await cardOf(page).getByRole('link', { name }).waitFor();
     await assertAccessible(page, 'the card after the first verification');
 
+    await page.reload();
+    await cardOf(page).getByRole('heading', { name: 'Next steps' }).waitFor();
+    await keyboard.moveTo(cardOf(page).getByRole('button', { name: 'Close this card' }));
+    await page.keyboard.press('Enter');
+    await cardOf(page).waitFor({ state: 'detached' });
     await visitor.goto('/console/admin/overview');
     await page.getByRole('heading', { name: 'Newest events' }).waitFor();
-    assert.equal(await cardOf(page).count(), 0, 'the card is absent on the next visit');
+    assert.equal(await cardOf(page).count(), 0, 'a closed card stays closed');
+    const other = await openAsAdministrator(site, '/console/admin/overview');
+    await other.page.getByRole('heading', { name: 'Newest events' }).waitFor();
+    assert.equal(await cardOf(other.page).count(), 0, 'a browser that has not shown the card does not need it');
   },
   { isAlone: true },
 );

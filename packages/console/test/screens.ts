@@ -1,6 +1,6 @@
 /**
- * `npm run console:screens -- <folder> [name part]…` takes screenshots of every page in every state, in both colour schemes and
- * in several widths, for people who review the pages. It starts a service with data of its own.
+ * `npm run console:screens -- <folder> [name part]…` takes screenshots of every page in every state, in both colour schemes,
+ * several widths and both languages, for people who review the pages. It starts a service with data of its own.
  * `npm run console:screens -- docs/images readme` takes those of the README.
  */
 import { mkdirSync } from 'node:fs';
@@ -17,29 +17,35 @@ import { scenes, Stage } from './kit/scenes.ts';
 
 const widths = [320, 768, 1280, 1920];
 const colorSchemes = ['light', 'dark'] as const;
+const locales = ['en-US', 'de-DE'] as const;
 
-async function photograph(stage: Stage, scene: Scene, folder: string): Promise<void> {
+/** @param prefix of the names of the files */
+async function photograph(stage: Stage, scene: Scene, prefix: string): Promise<void> {
   const { page } = await stage.open(scene);
   for (const width of widths) {
     await page.setViewportSize({ width, height: width < 500 ? 640 : 900 });
     for (const colorScheme of colorSchemes) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(folder, `${scene.name}-${width}-${colorScheme}.png`), fullPage: true });
+      await page.screenshot({ path: `${prefix}${scene.name}-${width}-${colorScheme}.png`, fullPage: true });
     }
   }
 }
 
 async function takeAll(site: ConsoleSite, folder: string, names: readonly string[]): Promise<void> {
-  const stage = new Stage(site);
-  for (const scene of [...scenes, ...adminScenes]) {
-    if (names.length > 0 && !names.some((name) => scene.name.includes(name))) continue;
-    try {
-      await photograph(stage, scene, folder);
-      process.stdout.write(`${scene.name}\n`);
-    } catch (error) {
-      // A page that fails does not prevent the pictures of the others.
-      process.stderr.write(`${scene.name}: ${String(error)}\n`);
-      process.exitCode = 1;
+  const wanted = [...scenes, ...adminScenes].filter(
+    (scene) => names.length === 0 || names.some((name) => scene.name.includes(name)),
+  );
+  for (const locale of locales) {
+    const stage = new Stage(site, { locale });
+    for (const scene of wanted) {
+      try {
+        await photograph(stage, scene, join(folder, `${locale.slice(0, 2)}-`));
+        process.stdout.write(`${locale} ${scene.name}\n`);
+      } catch (error) {
+        // A page that fails does not prevent the pictures of the others.
+        process.stderr.write(`${locale} ${scene.name}: ${String(error)}\n`);
+        process.exitCode = 1;
+      }
     }
   }
 }

@@ -177,7 +177,7 @@ test('an operation that needs a recent sign-in asks for the password, and is rep
   const confirmation = page.getByRole('dialog', { name: 'Confirm that it is you' });
   await confirmation.getByLabel('Password', { exact: true }).fill('a wrong password');
   await confirmation.getByRole('button', { name: 'Confirm' }).click();
-  await confirmation.getByText('The password is wrong.').waitFor();
+  await confirmation.locator('.field-error', { hasText: 'The password is wrong.' }).waitFor();
   await confirmation.getByLabel('Password', { exact: true }).fill(goodPassword);
   await confirmation.getByRole('button', { name: 'Confirm' }).click();
   await heading(visitor, 'Service accounts');

@@ -31,6 +31,7 @@ export * from './console.ts';
 export * from './credentials.ts';
 export * from './errors.ts';
 export * from './examples.ts';
+export type { FieldCode } from './field-codes.ts';
 export * from './github-leaks.ts';
 export * from './health.ts';
 export * from './key-usage.ts';

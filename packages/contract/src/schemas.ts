@@ -1,6 +1,7 @@
 /** Schemas that several files share. */
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from './errors.ts';
+import { FieldCode } from './field-codes.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { RequestOptions } from './passkey-messages.ts';
@@ -102,6 +103,15 @@ export const ErrorCodes = Type.Enum(Object.keys(errors) as ErrorCode[], { $id: '
 export const FieldProblem = Named('FieldProblem', {
   pointer: Text('/nickname', 'JSON pointer (RFC 6901) into the body; empty for the body itself'),
   detail: Text('This field is required.'),
+  code: FieldCode,
+  limit: Type.Optional(
+    Type.Integer({
+      description:
+        'The bound, with a code that begins with `too_`; the days, with `lifetime_exceeded`; the characters at most, with `not_printable`',
+      examples: [64],
+    }),
+  ),
+  expected: Type.Optional(Text('203.0.113.0/24', 'With `host_bits`: the range without them')),
 });
 
 /** What proves the second factor of an account. */
@@ -144,7 +154,7 @@ export const Problem = Named(
         detail: errors.invalid_request.meaning,
         code: 'invalid_request',
         requestId: 'req_0Zt7Yk2mQ',
-        errors: [{ pointer: '/nickname', detail: 'This field is required.' }],
+        errors: [{ pointer: '/nickname', detail: 'This field is required.', code: 'required' }],
       },
     ],
   },

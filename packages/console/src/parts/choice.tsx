@@ -1,7 +1,7 @@
 /** A checkbox or a radio button with its label beside it; a group of them with a legend. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
-import { useFieldError } from './field.tsx';
+import { describedBy, FieldError, Hint, useFieldError, type ErrorProps } from './field.tsx';
 
 interface ChoiceProps extends Pick<
   InputHTMLAttributes,
@@ -17,37 +17,29 @@ export function Choice({ type = 'checkbox', label, hint, ...rest }: ChoiceProps)
   const id = useId();
   return (
     <div class="choice">
-      <input type={type} {...rest} id={id} aria-describedby={hint ? `${id}-hint` : undefined} />
+      <input type={type} {...rest} id={id} aria-describedby={describedBy(id, hint)} />
       <label for={id}>{label}</label>
-      {hint && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
+      <Hint id={id}>{hint}</Hint>
     </div>
   );
 }
 
-interface ChoicesProps {
+interface ChoicesProps extends ErrorProps {
   readonly legend: string;
   readonly hint?: ComponentChildren;
-  /** The member of the request body whose error replaces the hint. */
-  readonly pointer?: string;
   readonly children: ComponentChildren;
 }
 
-export function Choices({ legend, hint: usualHint, pointer, children }: ChoicesProps) {
+export function Choices({ legend, hint, children, ...errorProps }: ChoicesProps) {
   const id = useId();
-  const hint = useFieldError({ pointer }) ?? usualHint;
+  const error = useFieldError(errorProps);
   return (
-    <fieldset aria-describedby={hint ? id : undefined}>
+    // A group cannot have `aria-invalid`.
+    <fieldset aria-describedby={describedBy(id, hint, error)} data-invalid={error ? '' : undefined}>
       <legend>{legend}</legend>
       <div class="choices">
-        {hint && (
-          <div class="hint" id={id}>
-            {hint}
-          </div>
-        )}
+        <Hint id={id}>{hint}</Hint>
+        <FieldError id={id}>{error}</FieldError>
         {children}
       </div>
     </fieldset>

@@ -1,4 +1,4 @@
-/** A command or a text file, in letters of equal width. Scrolls sideways; never contains a secret. */
+/** A command or a text file, in letters of equal width. Scrolls sideways, and wraps on phones; never contains a secret. */
 import type { Ref } from 'preact';
 import { useRef } from 'preact/hooks';
 import { text } from '../text/text.ts';

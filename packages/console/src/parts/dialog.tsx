@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
-import { firstField } from './first-field.ts';
+import { focusFirst } from './first-field.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -18,11 +18,12 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, size = 'small', hasNoCloseButton = false }: DialogProps) {
   const id = useId();
   const ref = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const dialog = ref.current;
     const opener = document.activeElement;
     dialog?.showModal();
-    dialog?.querySelector<HTMLElement>(firstField)?.focus();
+    focusFirst(body.current);
     return () => {
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();
@@ -56,7 +57,9 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
           </Button>
         )}
       </div>
-      <div class="dialog-body">{children}</div>
+      <div ref={body} class="dialog-body">
+        {children}
+      </div>
     </dialog>
   );
 }

@@ -11,7 +11,7 @@ import { PasswordInput } from './password-input.tsx';
 /** The problem of the form around a field. */
 export const FormProblem = createContext<Problem | undefined>(undefined);
 
-interface ErrorProps {
+export interface ErrorProps {
   readonly error?: string | undefined;
   /** Codes of problems of the form that concern the field. */
   readonly codes?: readonly string[] | undefined;
@@ -47,7 +47,6 @@ interface LabelledProps extends FrameProps {
 export function Labelled({ label, hint, isOptional = false, children, ...errorProps }: LabelledProps) {
   const id = useId();
   const error = useFieldError(errorProps);
-  const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
   return (
     <div class="field">
       <label for={id}>
@@ -58,22 +57,39 @@ export function Labelled({ label, hint, isOptional = false, children, ...errorPr
         id,
         required: !isOptional,
         'aria-invalid': error ? true : undefined,
-        'aria-describedby': described || undefined,
+        'aria-describedby': describedBy(id, hint, error),
       })}
-      {hint && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
-      {error && (
-        <div class="field-error" id={`${id}-error`}>
-          <Icon name="error" />
-          {error}
-        </div>
-      )}
+      <Hint id={id}>{hint}</Hint>
+      <FieldError id={id}>{error}</FieldError>
     </div>
   );
 }
+
+/** The ids of the hint and of the error, for screen readers. @param id of the control or the group */
+export const describedBy = (id: string, hint: ComponentChildren, error?: string): string | undefined =>
+  [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
+
+interface DescriptionProps {
+  /** Of the control or the group. */
+  readonly id: string;
+  readonly children: ComponentChildren;
+}
+
+export const Hint = ({ id, children }: DescriptionProps) =>
+  children ? (
+    <div class="hint" id={`${id}-hint`}>
+      {children}
+    </div>
+  ) : null;
+
+/** Below the hint, which stays. */
+export const FieldError = ({ id, children }: DescriptionProps) =>
+  children ? (
+    <div class="field-error" id={`${id}-error`}>
+      <Icon name="error" />
+      <span>{children}</span>
+    </div>
+  ) : null;
 
 type InputType = 'text' | 'email' | 'password' | 'number' | 'search' | 'date' | 'datetime-local';
 

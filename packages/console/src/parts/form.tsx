@@ -33,7 +33,8 @@ export function Form({ action, submit, kind = 'primary', label, ...rest }: FormP
     const form = event.currentTarget as HTMLFormElement;
     // The Enter key submits the form although the button is blocked.
     if (left > 0 || (await action.run(new Fields(form)))) return;
-    const invalid = form.querySelector<HTMLInputElement>('[aria-invalid=true]');
+    const invalid = form.querySelector<HTMLInputElement>('[aria-invalid=true], [data-invalid] input:enabled');
+    invalid?.closest('details')?.setAttribute('open', '');
     invalid?.select?.();
     (invalid ?? message.current)?.focus();
   };

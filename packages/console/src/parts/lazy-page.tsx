@@ -1,11 +1,19 @@
-/** A page whose code loads when it is opened for the first time. */
+/** A page, or a part of one, whose code loads when it is opened for the first time. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { Problem } from '../problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
+import { Skeleton } from './skeleton.tsx';
 
 /** @param load imports the component; its props are those that the router passes */
-export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
+  lazy(load, () => <Skeleton isPage rows={4} />);
+
+/** A dialog, or a card that a page may have: nothing stands for it until it has loaded. */
+export const lazyPart = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
+  lazy(load, () => <div aria-busy hidden />);
+
+function lazy<P extends object>(load: () => Promise<ComponentType<P>>, Waiting: ComponentType): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
   return function LazyPage(props: P) {
     const Component = useSignal(loaded);
@@ -22,6 +30,6 @@ export function lazyPage<P extends object>(load: () => Promise<ComponentType<P>>
     });
     // The browser keeps a failed import, so only a new load of the page tries again.
     if (problem.value) return <ProblemNotice problem={problem.value} onRetry={() => location.reload()} />;
-    return Component.value ? <Component.value {...props} /> : <div aria-busy hidden />;
+    return Component.value ? <Component.value {...props} /> : <Waiting />;
   };
 }

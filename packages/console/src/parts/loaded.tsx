@@ -1,11 +1,11 @@
 /** Shows a resource: a skeleton while it loads for the first time, a message if it fails, otherwise its content. */
-import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Resource } from '../resource.ts';
 import { outage } from '../session.ts';
 import { text } from '../text/text.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
+import { Skeleton } from './skeleton.tsx';
 
 interface LoadedProps<T> {
   readonly of: Resource<T>;
@@ -26,23 +26,6 @@ export function Loaded<T>({ of: { value, problem, isLoading, reload }, rows = 3,
         />
       )}
       {value === undefined ? !problem && <Skeleton rows={rows} /> : children(value)}
-    </div>
-  );
-}
-
-/** Invisible for 150 ms, so that fast responses cause no flicker. */
-function Skeleton({ rows }: { readonly rows: number }) {
-  const isShown = useSignal(false);
-  useSignalEffect(() => {
-    const timer = setTimeout(() => (isShown.value = true), 150);
-    return () => clearTimeout(timer);
-  });
-  return (
-    <div class={isShown.value ? 'skeleton' : 'skeleton invisible'}>
-      <span class="visually-hidden">{text.general.loading}</span>
-      {Array.from({ length: rows }, (_, row) => (
-        <div class="skeleton-row" key={row} />
-      ))}
     </div>
   );
 }

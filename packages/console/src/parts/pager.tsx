@@ -1,5 +1,5 @@
 /** Which entries of a list are shown, buttons for the other pages, and the size of a page. */
-import type { TargetedMouseEvent } from 'preact';
+import type { Ref, TargetedMouseEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../format.ts';
 import type { List, Total } from '../list.ts';
@@ -7,6 +7,8 @@ import { text } from '../text/text.ts';
 import { announce } from './announce.tsx';
 import { Button } from './button.tsx';
 
+/** The bar at the top of the window covers as much. */
+const barPixels = 64;
 const sizes = ['20', '50', '100'];
 
 interface PagerProps<T> {
@@ -16,7 +18,10 @@ interface PagerProps<T> {
 }
 
 export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
-  const { first, next, previous, query, change, value } = list;
+  const { first, next, previous, query, change, value, problem } = list;
+  const element = useRef<HTMLElement>(null);
+  /** Whether the person has chosen another page, which has not arrived yet. */
+  const isTurning = useRef(false);
   const count = value?.items.length ?? 0;
   const range = rangeOf(first, first + count - 1, value?.total, next !== undefined);
   const sentence = count > 0 ? range : text.general.noMatch;
@@ -26,10 +31,27 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
     if (announced.current !== undefined && announced.current !== sentence) announce(sentence);
     announced.current = sentence;
   });
+  useLayoutEffect(() => {
+    if (isTurning.current && !problem) showTop(element.current?.previousElementSibling);
+    isTurning.current = false;
+  }, [value, problem]);
+  const turn = (page: (() => void) | undefined): object | undefined =>
+    page && {
+      onClick: once(() => {
+        isTurning.current = true;
+        page();
+      }),
+    };
   if (count === 0 && !previous && !next) return null;
-  if (!previous && !next && count <= Number(sizes[0])) return <p class="pager muted hint">{range}</p>;
+  if (!previous && !next && count <= Number(sizes[0])) {
+    return (
+      <p class="pager muted hint" ref={element as Ref<HTMLParagraphElement>}>
+        {range}
+      </p>
+    );
+  }
   return (
-    <div class="pager">
+    <div class="pager" ref={element as Ref<HTMLDivElement>}>
       <p class="muted hint">{count > 0 && range}</p>
       <label class="hint">
         {text.general.pageSize}
@@ -40,10 +62,10 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
         </select>
       </label>
       <div class="actions">
-        <Button disabled={!previous} {...(previous && { onClick: once(previous) })}>
+        <Button disabled={!previous} {...turn(previous)}>
           {text.general.previous}
         </Button>
-        <Button disabled={!next} {...(next && { onClick: once(next) })}>
+        <Button disabled={!next} {...turn(next)}>
           {text.general.next}
         </Button>
       </div>
@@ -65,6 +87,13 @@ function rangeOf(first: number, last: number, total: Total | undefined, hasMore:
   return total.count === countedMax
     ? text.general.rangeOfMore(range, count)
     : text.general.rangeOfAtLeast(range, count);
+}
+
+/** Moves the focus to the table of the new page, and scrolls to its start if that is above the window. @param of contains the table */
+function showTop(of: Element | null | undefined): void {
+  const table = of?.querySelector<HTMLElement>('.scroll');
+  table?.focus({ preventScroll: true });
+  if (table && table.getBoundingClientRect().top < barPixels) table.scrollIntoView({ block: 'start' });
 }
 
 /** The second click of a double click has no effect, also when the response to the first one has arrived before it. */

@@ -21,11 +21,22 @@ export function ProblemNotice({ problem, sentence, onRetry }: ProblemNoticeProps
         {sentence || problem.sentence}
         {problem.retryAt > 0 && ` ${text.general.retryAt(formatTime(problem.retryAt))}`}
       </p>
+      {problem.code === 'invalid_request' && <FieldSentences of={problem} />}
       {problem.status >= 500 && requestId && <p class="muted hint">{text.general.requestId(requestId)}</p>}
       {onRetry && <RetryButton at={problem.retryAt} onClick={onRetry} />}
     </Notice>
   );
 }
+
+/** Seen only if no field of the form shows one of them (forms.css). */
+const FieldSentences = ({ of: { ofFields } }: { readonly of: Problem }) =>
+  ofFields.length > 0 ? (
+    <ul>
+      {ofFields.map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+    </ul>
+  ) : null;
 
 function RetryButton({ at, onClick }: { readonly at: number; readonly onClick: () => void }) {
   const left = secondsUntil(at);

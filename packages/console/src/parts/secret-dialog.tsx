@@ -31,7 +31,7 @@ export function SecretDialog({ title, secret, onClose, children, examples }: Sec
     >
       {children}
       <p>{text.keys.secretOnce}</p>
-      <CopyField label={text.keys.secret} value={secret} />
+      <CopyField label={text.keys.secret} value={secret} autofocus />
       {examples}
       <Choice
         name="stored"

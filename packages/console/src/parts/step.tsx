@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
-import { firstField } from './first-field.ts';
+import { focusFirst } from './first-field.ts';
 import { Notice } from './notice.tsx';
 
 export function Step({ children }: { readonly children: ComponentChildren }) {
   const step = useRef<HTMLDivElement>(null);
   // The dialog moves the focus only when it opens.
-  useLayoutEffect(() => step.current?.querySelector<HTMLElement>(firstField)?.focus(), []);
+  useLayoutEffect(() => focusFirst(step.current), []);
   return (
     <div ref={step} class="stack">
       {children}

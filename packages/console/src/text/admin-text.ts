@@ -1,12 +1,20 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
+import { translationIn, type ServerSentences } from './server-sentences.ts';
 import { locale } from './text.ts';
 import type { AdminTexts } from './texts.ts';
 
 /** Defined before the first of these pages is rendered. */
 export let adminText: AdminTexts;
 
+/** Translations of sentences that the server writes in English. Empty in English. */
+let serverSentences: ServerSentences = [];
+
+/** @returns undefined for a text that has no translation, such as one of a mail server */
+export const translationOf = (sentence: string): string | undefined => translationIn(serverSentences, sentence);
+
 export async function loadAdminTexts(): Promise<void> {
-  if (/^de/i.test(locale)) ({ deAdmin: adminText } = await import('./de-admin.ts'));
+  serverSentences = [];
+  if (/^de/i.test(locale)) ({ deAdmin: adminText, serverSentences } = await import('./de-admin.ts'));
   else ({ enAdmin: adminText } = await import('./en-admin.ts'));
   if (locale === 'en-XA' || locale === 'ar-XB') adminText = (await import('./pseudo.ts')).pseudo(adminText);
 }

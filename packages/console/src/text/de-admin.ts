@@ -14,6 +14,8 @@ import { settings } from './de/admin/settings.ts';
 import { signingKeys } from './de/admin/signing-keys.ts';
 import type { AdminTexts } from './texts.ts';
 
+export { serverSentences } from './de/admin/server-sentences.ts';
+
 export const deAdmin: AdminTexts = {
   general,
   overview,

@@ -1,4 +1,5 @@
 /** German texts. The file is loaded only for German browsers. */
+import { fields } from './de/fields.ts';
 import { general } from './de/general.ts';
 import { problems } from './de/problems.ts';
 import { signIn } from './de/sign-in.ts';
@@ -9,4 +10,4 @@ import { palette } from './de/palette.ts';
 import { serviceAccounts } from './de/service-accounts.ts';
 import type { Texts } from './texts.ts';
 
-export const de: Texts = { general, problems, signIn, keys, security, account, palette, serviceAccounts };
+export const de: Texts = { general, fields, problems, signIn, keys, security, account, palette, serviceAccounts };

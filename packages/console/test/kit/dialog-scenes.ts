@@ -16,7 +16,7 @@ async function beginSetup(page: Page): Promise<string> {
   await page.locator('dialog [name=currentPassword]').fill(goodPassword);
   await page.locator('dialog [type=submit]').click();
   await page.locator('dialog [name=code]').waitFor();
-  return page.locator('dialog input[readonly]:visible').first().inputValue();
+  return page.locator('dialog [readonly]:visible').first().inputValue();
 }
 
 export const dialogScenes: readonly Scene[] = [

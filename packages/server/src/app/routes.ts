@@ -94,7 +94,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // Any client
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl, options.guideFiles !== undefined),
-    ...contractRoutes(options.basePath, {
+    ...contractRoutes({
+      ...options,
       hasConsole: (host) => options.consoleHost.isConsole(host),
       hasDocs: options.guideFiles !== undefined,
     }),

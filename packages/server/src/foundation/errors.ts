@@ -1,11 +1,16 @@
 /** The type of all expected failures. `http/problem.ts` converts it into a response, `cli/run.ts` into a line of text. */
-import type { RequestOptions, SecondFactorMethod } from '@keyreeve/contract';
+import type { FieldCode, RequestOptions, SecondFactorMethod } from '@keyreeve/contract';
 import { errors, type ErrorCode } from '@keyreeve/contract/errors';
 
 export interface FieldError {
   /** JSON pointer (RFC 6901) into the body. */
   readonly pointer: string;
   readonly detail: string;
+  /** Default: `invalid`. */
+  readonly code?: FieldCode;
+  /** As in the contract. */
+  readonly limit?: number;
+  readonly expected?: string;
 }
 
 /** A limit of a key or an account, for the header fields RateLimit and RateLimit-Policy. */
@@ -60,6 +65,13 @@ export class DomainError extends Error {
   }
 }
 
-/** One wrong member of a request. @param pointer as in {@link FieldError}; for a query, `/` and the name of the parameter */
-export const invalidAt = (pointer: string, detail: string): DomainError =>
-  new DomainError('invalid_request', { errors: [{ pointer, detail }] });
+/**
+ * One wrong member of a request.
+ * @param pointer as in {@link FieldError}; for a query, `/` and the name of the parameter
+ * @param reason for clients
+ */
+export const invalidAt = (
+  pointer: string,
+  detail: string,
+  reason: Pick<FieldError, 'code' | 'limit'> = {},
+): DomainError => new DomainError('invalid_request', { errors: [{ pointer, detail, ...reason }] });

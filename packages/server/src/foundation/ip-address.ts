@@ -66,9 +66,11 @@ export function toCidr(text: string): string | undefined {
 /**
  * The canonical form of an IP address or range: IPv4-mapped IPv6 becomes IPv4, IPv6 is written as in RFC 5952, and an address
  * becomes a range with one address.
- * @returns the range, or the reason why the text is not accepted, which names the canonical form if there is one
+ * @returns the range, or the reason why the text is not accepted, which names the canonical form (`meant`) if there is one
  */
-export function canonicalCidr(text: string): { readonly cidr: string } | { readonly problem: string } {
+export function canonicalCidr(
+  text: string,
+): { readonly cidr: string } | { readonly problem: string; readonly meant?: string } {
   const [ip = '', bitsText, ...more] = text.split('/');
   const notRange = { problem: 'Expected an IP address or a range in CIDR notation, such as 203.0.113.0/24.' };
   if (more.length > 0 || ip.includes('%') || !isInFullForm(ip)) return notRange;
@@ -82,7 +84,9 @@ export function canonicalCidr(text: string): { readonly cidr: string } | { reado
   const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = kind.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString();
   const cidr = `${network}/${bits}`;
-  return network === address.toString() ? { cidr } : { problem: `The range has host bits; did you mean ${cidr}?` };
+  return network === address.toString()
+    ? { cidr }
+    : { problem: `The range has host bits; did you mean ${cidr}?`, meant: cidr };
 }
 
 /** Whether only this machine can reach the host. */

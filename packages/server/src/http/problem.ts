@@ -50,7 +50,7 @@ export function toProblem(error: unknown, requestId: string, traceId?: string): 
       code,
       requestId,
       ...(traceId === undefined ? {} : { traceId }),
-      ...(options.errors ? { errors: [...options.errors] } : {}),
+      ...(options.errors ? { errors: options.errors.map((field) => ({ code: 'invalid', ...field }) as const) } : {}),
       ...(options.methods ? { methods: [...options.methods] } : {}),
       ...(options.passkey ? { passkey: options.passkey } : {}),
     },

@@ -68,6 +68,29 @@ export const errorTexts = {
     `Expected ${anyOf.map(({ type }) => articled(type ?? 'value')).join(' or ')}, but found ${articled(kindOf(value))}.`,
 } as const;
 
+/** For clients that show a sentence of their own. */
+export const fieldReasons: Readonly<
+  Record<keyof typeof errorTexts, (node: Node) => Pick<FieldError, 'code' | 'limit'>>
+> = {
+  type: () => ({ code: 'wrong_type' }),
+  required: () => ({ code: 'required' }),
+  additionalProperties: () => ({ code: 'unknown_member' }),
+  minProperties: ({ minProperties = 0 }) => ({ code: 'too_few', limit: minProperties }),
+  maxProperties: ({ maxProperties = 0 }) => ({ code: 'too_many', limit: maxProperties }),
+  minimum: ({ minimum = 0 }) => ({ code: 'too_small', limit: minimum }),
+  maximum: ({ maximum = 0 }) => ({ code: 'too_large', limit: maximum }),
+  minItems: ({ minItems = 0 }) => ({ code: 'too_few', limit: minItems }),
+  maxItems: ({ maxItems = 0 }) => ({ code: 'too_many', limit: maxItems }),
+  uniqueItems: () => ({ code: 'repeated' }),
+  minLength: ({ minLength = 0 }) => ({ code: 'too_short', limit: minLength }),
+  maxLength: ({ maxLength = 0 }) => ({ code: 'too_long', limit: maxLength }),
+  pattern: () => ({ code: 'wrong_form' }),
+  format: () => ({ code: 'wrong_time' }),
+  const: () => ({ code: 'wrong_value' }),
+  enum: () => ({ code: 'wrong_value' }),
+  anyOf: () => ({ code: 'wrong_type' }),
+};
+
 type Validate = (value: unknown) => unknown;
 type Check = (value: unknown) => boolean;
 
@@ -105,7 +128,8 @@ class Findings {
   }
 
   add(keyword: keyof typeof errorTexts, node: Node, value: unknown, pointer: string): void {
-    if (!this.isFull) this.errors.push({ pointer, detail: errorTexts[keyword](node, value) });
+    if (!this.isFull)
+      this.errors.push({ pointer, detail: errorTexts[keyword](node, value), ...fieldReasons[keyword](node) });
   }
 }
 

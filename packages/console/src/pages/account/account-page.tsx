@@ -9,6 +9,7 @@ import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Preferences } from '../../parts/preferences.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Setting } from '../../parts/setting.tsx';
@@ -69,6 +70,9 @@ function Sections({ account, onLanguage }: SectionsProps) {
           {account.role === 'admin' && <Setting label={text.account.role}>{text.account.administrator}</Setting>}
           <Setting label={text.general.created}>{formatDate(account.createdAt)}</Setting>
         </dl>
+      </Section>
+      <Section title={text.account.display} description={text.account.displayIntro}>
+        <Preferences />
       </Section>
       <ExportSection />
       <Section

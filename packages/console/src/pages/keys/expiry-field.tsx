@@ -12,6 +12,9 @@ const suggestedDays = 90;
 /** The browser's clock may be ahead of the server's. */
 const clockMarginMs = 60_000;
 
+/** The member of the request body. */
+const pointer = '/expiresAt';
+
 /** Days; 0: no limit. */
 const daysMax = (): number => config.value?.features.keyDaysMax ?? 0;
 const dayAfter = (days: number): string => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10);
@@ -39,7 +42,7 @@ export function ExpiryField({ current }: ExpiryFieldProps) {
       <Select
         label={text.keys.expires}
         name="expires"
-        pointer="/expiresAt"
+        {...(chosen.value !== 'date' && { pointer })}
         hint={longest > 0 && text.keys.daysMax(longest)}
         value={chosen.value}
         onChange={(event) => void (chosen.value = event.currentTarget.value)}
@@ -50,6 +53,7 @@ export function ExpiryField({ current }: ExpiryFieldProps) {
           label={text.keys.lastDay}
           name="lastDay"
           type="date"
+          pointer={pointer}
           min={dayAfter(0)}
           {...(longest > 0 && { max: dayAfter(longest - 1) })}
         />

@@ -43,6 +43,7 @@ export function KeyFields({ current, isOwner = true, isOwn }: KeyFieldsProps) {
           label={text.keys.environment}
           hint={text.keys.environmentHint}
           name="environment"
+          pointer="/environment"
           options={environments.map((name) => [name, name] as const)}
         />
       )}

@@ -6,7 +6,13 @@ import type { KeyDetails } from './key-owner.ts';
 
 export type Limits = KeyDetails['limits'];
 
-export function LimitFields({ limits }: { readonly limits: Limits }) {
+interface LimitFieldsProps {
+  readonly limits: Limits;
+  /** JSON pointer of the limits in the request body. */
+  readonly pointer?: string;
+}
+
+export function LimitFields({ limits, pointer = '/limits' }: LimitFieldsProps) {
   const { rate, quota } = limits ?? {};
   return (
     <>
@@ -17,14 +23,21 @@ export function LimitFields({ limits }: { readonly limits: Limits }) {
           name="rateLimit"
           value={rate?.limit}
           max={1_000_000}
-          pointer="/limits/rate"
+          pointer={`${pointer}/rate/limit`}
         />
-        <NumberField label={text.keys.rateWindow} name="rateWindow" value={rate?.windowSeconds ?? 60} max={86_400} />
+        <NumberField
+          label={text.keys.rateWindow}
+          name="rateWindow"
+          value={rate?.windowSeconds ?? 60}
+          max={86_400}
+          pointer={`${pointer}/rate/windowSeconds`}
+        />
         <NumberField
           label={text.keys.rateBurst}
           name="rateBurst"
           value={rate?.burst === rate?.limit ? undefined : rate?.burst}
           max={1_000_000}
+          pointer={`${pointer}/rate/burst`}
         />
       </fieldset>
       <fieldset class="narrow-columns">
@@ -34,11 +47,12 @@ export function LimitFields({ limits }: { readonly limits: Limits }) {
           name="quotaLimit"
           value={quota?.limit}
           max={1_000_000_000_000}
-          pointer="/limits/quota"
+          pointer={`${pointer}/quota/limit`}
         />
         <Select
           label={text.keys.quotaPer}
           name="quotaPer"
+          pointer={`${pointer}/quota/per`}
           defaultValue={quota?.per ?? 'month'}
           options={Object.entries(text.keys.per)}
         />

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { call, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Choice, Choices } from '../../parts/choice.tsx';
-import { Labelled, useFieldError } from '../../parts/field.tsx';
+import { Labelled } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
 import { config, isAdministrator } from '../../session.ts';
@@ -48,7 +48,6 @@ interface CatalogueScopesProps extends ScopesFieldProps {
 }
 
 function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
-  const error = useFieldError(concerning);
   const choices = [...declared];
   // Reserved scopes are not in the catalogue. Administrators grant this one to their own keys.
   if (isOwn && isAdministrator.value)
@@ -56,8 +55,7 @@ function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
   const others = current.filter((name) => !choices.some((scope) => scope.name === name));
   choices.push(...others.map((name) => ({ name, description: '', mayGrant: true })));
   return (
-    <Choices legend={text.keys.scopes}>
-      {error && <div class="field-error">{error}</div>}
+    <Choices legend={text.keys.scopes} {...concerning}>
       <input type="hidden" name={loadedName} />
       {choices.length === 0 ? (
         <p class="hint">{text.keys.noScopesDeclared}</p>

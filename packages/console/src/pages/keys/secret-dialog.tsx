@@ -23,12 +23,7 @@ export function KeySecretDialog({ scopes, ...props }: KeySecretDialogProps) {
             value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
           />
           {command !== undefined && (
-            <CopyField
-              label={text.keys.tryIt}
-              hint={isForService ? text.keys.verifiesItself : ''}
-              isBlock
-              value={command}
-            />
+            <CopyField label={text.keys.tryIt} hint={isForService ? text.keys.verifiesItself : ''} value={command} />
           )}
         </>
       }

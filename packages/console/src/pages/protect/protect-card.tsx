@@ -1,6 +1,6 @@
 /**
- * “Protect your API”: leads an administrator from a new installation to the first verification by a proxy or a program. Absent as
- * soon as there has been one.
+ * “Protect your API”: leads an administrator from a new installation to the first verification by a proxy or a program, and to the
+ * next steps. Absent if the first verification was before the card, or the person has closed it.
  */
 import { signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -14,6 +14,7 @@ import { Section } from '../../parts/section.tsx';
 import { useAction, useResource } from '../../resource.ts';
 import { root } from '../../root.ts';
 import { config } from '../../session.ts';
+import { store, stored } from '../../stored.ts';
 import { adminText } from '../../text/admin-text.ts';
 import { text } from '../../text/text.ts';
 import { isServiceKey, verifyScope } from '../keys/key-commands.ts';
@@ -23,8 +24,14 @@ import { Examples } from './examples.tsx';
 
 export * from '../first-pages.ts';
 
-/** Until this tab is closed or reloaded. `verified`: the first verification arrived while the card was there. */
-const state = signal<'unknown' | 'waiting' | 'verified' | 'protected'>('unknown');
+/** `verified`: the first verification arrived after this browser had shown the card. `absent`: without the card. */
+const state = signal<'unknown' | 'waiting' | 'verified' | 'absent'>('unknown');
+
+function close(): void {
+  store('protect', undefined);
+  state.value = 'absent';
+  document.querySelector('h1')?.focus();
+}
 
 type KeyPage = ResponseOf<'GET /admin/api-keys'>;
 
@@ -36,7 +43,7 @@ const isVerifying = ({ apiKeys, nextCursor }: KeyPage): boolean =>
 const isOfVerifications = (scopes: readonly string[]): boolean =>
   isServiceKey(scopes) || !scopes.some((scope) => scope.startsWith('keyreeve:'));
 
-export const ProtectCard = () => (state.value === 'protected' ? null : <CheckedCard />);
+export const ProtectCard = () => (state.value === 'absent' ? null : <CheckedCard />);
 
 function CheckedCard() {
   const { value, isLoading, pause } = useLive((request) =>
@@ -46,8 +53,12 @@ function CheckedCard() {
   useLayoutEffect(() => {
     if (isSeen === undefined || state.peek() === 'verified') return;
     const wasWaiting = state.peek() === 'waiting';
-    state.value = isSeen ? (wasWaiting ? 'verified' : 'protected') : 'waiting';
-    if (!isSeen) return;
+    state.value = isSeen ? (wasWaiting || stored('protect') ? 'verified' : 'absent') : 'waiting';
+    if (!isSeen) {
+      // Until the person closes it.
+      store('protect', 'shown');
+      return;
+    }
     pause(true);
     if (wasWaiting) announce(adminText.protect.verified);
     // oxlint-disable-next-line react/exhaustive-deps -- `pause` is another function in each rendering
@@ -77,7 +88,11 @@ function Card({ nicknames, isVerified }: CardProps) {
     created.current.push(body.nickname);
   });
   return (
-    <Section title={texts.title} description={texts.intro}>
+    <Section
+      title={texts.title}
+      description={isVerified ? undefined : texts.intro}
+      actions={isVerified && <Button onClick={close}>{texts.close}</Button>}
+    >
       <div class="stack tight">
         <div class="actions">
           <Button kind={isVerified ? 'plain' : 'primary'} icon="plus" action={create}>

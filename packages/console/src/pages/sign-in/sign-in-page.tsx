@@ -17,7 +17,7 @@ import { useAction, type Action } from '../../resource.ts';
 import { config, endReason, setSession } from '../../session.ts';
 import { SingleSignOnButton } from '../../single-sign-on-button.tsx';
 import { text } from '../../text/text.ts';
-import { root } from '../../root.ts';
+import { basePath, root } from '../../root.ts';
 
 /** Members of the problem `second_factor_required`. */
 interface SecondFactorRequired {
@@ -141,7 +141,7 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
       {(signUp || mail) && (
         <p class="entrance-links">
           {/* The pages for links in mail exist without the console. */}
-          {mail && <a href="/account/reset-password">{text.signIn.toReset}</a>}
+          {mail && <a href={`${basePath}/account/reset-password`}>{text.signIn.toReset}</a>}
           {signUp && (
             <span>
               {text.signIn.noAccount} <a href={`${root}/sign-up`}>{text.signIn.signUpTitle}</a>

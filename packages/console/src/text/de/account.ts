@@ -3,7 +3,7 @@ export const account = {
   signIn: 'Anmeldung',
   verified: 'bestätigt',
   unverified: 'nicht bestätigt',
-  noMail: 'Diese Installation versendet keine E-Mails. Ein Administrator kann Ihre E-Mail-Adresse ändern.',
+  noMail: 'Dieser Dienst versendet keine E-Mails. Ein Administrator kann Ihre E-Mail-Adresse ändern.',
   changeEmail: 'E-Mail-Adresse ändern',
   newEmail: 'Neue E-Mail-Adresse',
   emailIntro:
@@ -24,10 +24,13 @@ export const account = {
   keysContinue: (count: number) => `Ihre ${count} API-Schlüssel gelten weiter.`,
 
   language: 'Sprache der E-Mails',
-  languageDefault: 'Standard der Installation',
+  languageDefault: 'Standard des Dienstes',
   idHint: 'Andere benötigen sie, damit Sie ein Dienstkonto mitverwalten können.',
   role: 'Rolle',
   administrator: 'Administrator',
+
+  display: 'Darstellung',
+  displayIntro: 'Farbschema und Sprache der Konsole, nur in diesem Browser.',
 
   export: 'Ihre Daten exportieren',
   exportDescription:
@@ -40,7 +43,7 @@ export const account = {
   deleteDescription: 'Löscht Ihr Konto, Ihre API-Schlüssel und Ihre Sitzungen. Das lässt sich nicht rückgängig machen.',
   deleteTitle: 'Ihr Konto löschen?',
   deleteIntro: 'Das lässt sich nicht rückgängig machen. Ihre E-Mail-Adresse kann danach neu verwendet werden.',
-  deletesKeys: 'Ihre API-Schlüssel werden gelöscht. Jede Instanz lehnt sie sofort ab.',
+  deletesKeys: 'Ihre API-Schlüssel werden gelöscht und sofort abgelehnt.',
   deletesSessions: 'Ihre Sitzungen enden auf allen Geräten.',
   keepsServiceAccounts: 'Dienstkonten, die Sie verwalten, und deren Schlüssel bleiben bestehen.',
   typeEmail: (email: string) => `Geben Sie zur Bestätigung ${email} ein`,

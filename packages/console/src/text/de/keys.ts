@@ -1,6 +1,6 @@
 /** German texts of the pages about keys. */
 export const keys = {
-  intro: 'Programme senden einen API-Schlüssel mit ihren Anfragen an Ihre Dienste.',
+  intro: 'Ihre Programme senden mit jeder Anfrage einen API-Schlüssel.',
   all: 'Alle API-Schlüssel',
   key: 'API-Schlüssel',
   create: 'Schlüssel erstellen',
@@ -14,7 +14,7 @@ export const keys = {
   nicknameHint: 'Das Programm, das den Schlüssel verwendet, zum Beispiel „Abrechnung“.',
   hint: 'Geheimnis',
   scopes: 'Scopes',
-  scopesHint: 'Namen, die Ihre Dienste prüfen. Drücken Sie nach jedem die Eingabetaste.',
+  scopesHint: 'Was ein Programm mit dem Schlüssel tun darf. Drücken Sie nach jedem Namen die Eingabetaste.',
   noScopesDeclared: 'Ein Administrator hat noch keine Scopes deklariert.',
   verifyScopeHint: 'Für einen Dienst, der Schlüssel prüft.',
   removeScope: (scope: string) => `Scope ${scope} entfernen`,
@@ -44,7 +44,7 @@ export const keys = {
   days: (days: number) => `In ${days} Tagen`,
   suggested: (days: number) => `In ${days} Tagen (empfohlen)`,
   longest: (days: number) => `In ${days} Tagen (Höchstdauer)`,
-  daysMax: (days: number) => `Schlüssel dieser Installation laufen spätestens nach ${days} Tagen ab.`,
+  daysMax: (days: number) => `Schlüssel laufen spätestens nach ${days} Tagen ab.`,
   keep: (date: string) => `Nicht ändern (${date})`,
   onDate: 'An einem bestimmten Datum',
   lastDay: 'Letzter Tag',
@@ -68,7 +68,8 @@ export const keys = {
   id: 'ID',
   metadata: 'Metadaten',
   publicKey: 'Öffentlicher Schlüssel',
-  publicKeyIntro: 'Der Client hat den privaten Schlüssel. Ersetzen Sie ihn über die API.',
+  publicKeyIntro:
+    'Das Programm, das den Schlüssel verwendet, hat den privaten Schlüssel. Ersetzen Sie ihn über die API.',
   secret: 'Geheimnis',
   secretOnce: 'Speichern Sie das Geheimnis jetzt. Es wird nur einmal angezeigt und lässt sich nicht wiederherstellen.',
   environmentLine: 'Umgebungsvariable',
@@ -96,9 +97,9 @@ export const keys = {
   hasEnded: 'ist ungültig',
   previousValid: (end: string) => `Das vorige Geheimnis gilt bis ${end}.`,
   endPrevious: 'Voriges Geheimnis ungültig machen',
-  endPreviousIntro: 'Programme, die noch das vorige Geheimnis verwenden, werden sofort auf jeder Instanz abgelehnt.',
+  endPreviousIntro: 'Programme, die noch das vorige Geheimnis verwenden, werden sofort abgelehnt.',
   disableTitle: 'Diesen Schlüssel deaktivieren?',
-  disableIntro: 'Jede Anfrage mit dem Schlüssel wird auf jeder Instanz abgelehnt, bis Sie ihn wieder aktivieren.',
+  disableIntro: 'Jede Anfrage mit dem Schlüssel wird abgelehnt, bis Sie ihn wieder aktivieren.',
   reasons: {
     owner: 'Der Schlüssel ist deaktiviert. Das Konto hat ihn deaktiviert:',
     administrator:
@@ -112,12 +113,11 @@ export const keys = {
   expiredSince: (at: string) =>
     `Der Schlüssel ist am ${at} abgelaufen. Setzen Sie ein späteres Ablaufdatum, um ihn wieder zu verwenden.`,
   deleteTitle: 'Diesen Schlüssel löschen?',
-  deleteIntro:
-    'Jede Anfrage mit dem Schlüssel wird sofort auf jeder Instanz abgelehnt. Das Löschen lässt sich nicht rückgängig machen.',
+  deleteIntro: 'Jede Anfrage mit dem Schlüssel wird sofort abgelehnt. Das Löschen lässt sich nicht rückgängig machen.',
   inUse: 'Der Schlüssel wurde in den letzten 7 Tagen verwendet.',
   typeNickname: 'Geben Sie zur Bestätigung den Namen ein',
   nicknameDiffers: 'Das ist nicht der Name des Schlüssels.',
-  rejectedSince: (time: string) => `Auf jeder Instanz abgelehnt seit ${time} UTC`,
+  rejectedSince: (time: string) => `Abgelehnt seit ${time} UTC`,
   period: 'Zeitraum',
   periods: { day: '24 Stunden', week: '7 Tage', month: '30 Tage' },
   times: { hour: 'Stunde', day: 'Tag (UTC)' },

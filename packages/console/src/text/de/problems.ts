@@ -1,11 +1,11 @@
-/** German sentences for error codes of the API. Codes without an entry show the detail of the response. */
+/** German sentences for error codes of the API. Without one of its own, `general.unexplained` applies to a code. */
 export const problems = {
   page_not_loaded: 'Die Seite konnte nicht geladen werden. Falls die Konsole aktualisiert wurde, laden Sie sie neu.',
-  unreachable: 'Keyreeve ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
+  unreachable: 'Der Dienst ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
   unavailable:
-    'Keyreeve kann seine Datenbank nicht erreichen. Eine Änderung kann trotzdem erfolgt sein: Prüfen Sie das, bevor Sie sie wiederholen.',
+    'Der Dienst kann seine Datenbank nicht erreichen. Eine Änderung kann trotzdem erfolgt sein: Prüfen Sie das, bevor Sie sie wiederholen.',
   overloaded: 'Der Server ist ausgelastet. Es wurde nichts geändert.',
-  internal_error: 'Ein interner Fehler ist aufgetreten. Senden Sie Ihrem Administrator die Anfrage-ID.',
+  internal_error: 'Ein interner Fehler ist aufgetreten. Nennen Sie einem Administrator die Anfrage-ID.',
   too_many_in_progress: 'Zu viele Anfragen werden gerade bearbeitet. Es wurde nichts geändert.',
   too_many_requests: 'Zu viele Anfragen dieser Art.',
   too_many_attempts: 'Zu viele Versuche.',
@@ -45,7 +45,7 @@ export const problems = {
   second_factor_required_by_policy:
     'Ihr Konto muss einen zweiten Faktor haben. Deshalb können Sie ihn nicht entfernen.',
   last_administrator: 'Ihr Konto ist der letzte Administrator. Geben Sie zuerst einem anderen Konto diese Rolle.',
-  mail_not_configured: 'Diese Installation versendet keine E-Mails.',
+  mail_not_configured: 'Dieser Dienst versendet keine E-Mails.',
   session_not_found: 'Die Sitzung ist bereits beendet.',
   key_not_found: 'Diesen Schlüssel gibt es nicht. Möglicherweise wurde er gelöscht.',
   nickname_taken: 'Ein anderer Schlüssel hat diesen Namen. Wählen Sie einen anderen.',
@@ -64,10 +64,10 @@ export const problems = {
   email_differs: 'Das ist nicht die E-Mail-Adresse Ihres Kontos.',
   name_taken: 'Sie haben bereits ein Dienstkonto mit diesem Namen.',
   external_id_taken: 'Sie haben bereits ein Dienstkonto mit dieser externen ID.',
-  service_account_limit_reached: 'Sie haben so viele Dienstkonten, wie die Installation erlaubt.',
+  service_account_limit_reached: 'Sie haben die Höchstzahl an Dienstkonten.',
   account_limited: 'Ihr Konto hat Limits, die für ein Dienstkonto nicht gelten würden. Fragen Sie einen Administrator.',
   manager_not_eligible: 'Kein aktives Konto mit bestätigter E-Mail-Adresse hat diese ID.',
-  manager_limit_reached: 'Das Dienstkonto hat so viele verwaltende Konten, wie die Installation erlaubt.',
+  manager_limit_reached: 'Das Dienstkonto hat die Höchstzahl an verwaltenden Konten.',
   last_manager:
     'Das letzte verwaltende Konto kann nicht entfernt werden. Fügen Sie ein anderes hinzu, oder löschen Sie das Dienstkonto.',
   account_not_found: 'Das Dienstkonto existiert nicht, oder Sie verwalten es nicht.',
@@ -76,7 +76,19 @@ export const problems = {
   passkey_failed: 'Der Browser konnte keinen Passkey erstellen.',
   passkey_exists: 'Dieses Gerät oder dieser Passwortmanager hat bereits einen Passkey für Ihr Konto.',
   passkey_invalid: 'Der Passkey ist ungültig. Versuchen Sie es erneut.',
-  passkey_limit_reached: 'Sie haben so viele Passkeys, wie die Installation erlaubt. Entfernen Sie zuerst einen.',
+  passkey_limit_reached: 'Sie haben die Höchstzahl an Passkeys. Entfernen Sie zuerst einen.',
   passkey_not_found: 'Der Passkey wurde bereits entfernt.',
-  passkeys_unavailable: 'Diese Installation hat keine Passkeys.',
+  passkeys_unavailable: 'Dieser Dienst hat keine Passkeys.',
+  not_found: 'Das gibt es nicht. Möglicherweise wurde es gelöscht.',
+  not_key_owner: 'Dieser Schlüssel gehört einem anderen Konto.',
+  body_too_large: 'Ihre Eingabe ist größer, als der Server annimmt.',
+  https_required: 'Die Konsole funktioniert nur über HTTPS. Öffnen Sie sie unter einer URL, die mit https:// beginnt.',
+  request_timeout: 'Die Anfrage kam zu langsam an. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
+  overlap_in_progress:
+    'Das Geheimnis vor der letzten Erneuerung gilt noch. Laden Sie die Seite neu, und erneuern Sie es dann noch einmal.',
+  usage_not_kept: 'Dieser Dienst zählt keine Anfragen.',
+  creator_required: 'Nur das Konto, das das Dienstkonto erstellt hat, kann dessen Namen und externe ID ändern.',
+  manager_not_found: 'Dieses Konto verwaltet das Dienstkonto nicht. Möglicherweise wurde es entfernt.',
+  second_factor_exists: 'Ihr Konto hat bereits eine Authenticator-App.',
+  identity_provider_unavailable: 'Der Identitätsanbieter ist nicht erreichbar. Versuchen Sie es später erneut.',
 };

@@ -69,7 +69,7 @@ export const security = {
   appAdded: 'Die Authenticator-App wurde eingerichtet. Ihre Wiederherstellungscodes gelten weiter.',
 
   sessions: 'Sitzungen',
-  sessionsIntro: 'Wo Ihr Konto angemeldet ist. Eine beendete Sitzung wird sofort auf jeder Instanz abgelehnt.',
+  sessionsIntro: 'Wo Ihr Konto angemeldet ist. Eine Sitzung, die Sie beenden, wird sofort abgelehnt.',
   device: 'Gerät',
   clientIp: 'Client-IP',
   signedIn: 'Angemeldet',
@@ -102,7 +102,7 @@ export const security = {
     finder: 'Ein Client, der es gemeldet hat',
     github: 'GitHub',
     operator: 'Der Betreiber',
-    system: 'Keyreeve',
+    system: 'Der Dienst',
     unknown: 'Unbekannt',
   },
   events: {

@@ -5,16 +5,16 @@ export const serviceAccounts = {
   create: 'Dienstkonto erstellen',
   emptyTitle: 'Sie verwalten kein Dienstkonto',
   empty:
-    'Ein Dienstkonto besitzt die API-Schlüssel eines Programms, eines Teams oder eines Kunden, damit sie weiter gelten, wenn die Person geht, die sie erstellt hat.',
+    'Ein Dienstkonto besitzt die API-Schlüssel eines Programms oder eines Teams, damit sie weiter gelten, wenn die Person geht, die sie erstellt hat.',
   nameHint: 'Zum Beispiel das Programm, das die Schlüssel verwendet.',
   externalId: 'Externe ID',
-  externalIdHint: 'Ihre eigene ID dafür, zum Beispiel die eines Kunden.',
+  externalIdHint: 'Ihre eigene ID dafür, zum Beispiel aus einem anderen System.',
   createdBy: 'Erstellt von',
   you: 'Ihnen',
   otherAccount: 'einem anderen Konto',
   createdAnnouncement: (name: string) => `Das Dienstkonto ${name} wurde erstellt.`,
 
-  idHint: 'Ihre Dienste erhalten sie, wenn sie einen Schlüssel dieses Dienstkontos prüfen.',
+  idHint: 'Das Ergebnis einer Prüfung eines seiner Schlüssel enthält diese ID.',
   change: 'Ändern',
   changeTitle: 'Dienstkonto ändern',
   onlyCreator: 'Nur das Konto, das es erstellt hat, kann den Namen und die externe ID ändern.',
@@ -37,7 +37,6 @@ export const serviceAccounts = {
   delete: 'Dienstkonto löschen',
   deleteDescription: 'Löscht das Dienstkonto und seine Schlüssel. Das lässt sich nicht rückgängig machen.',
   deleteTitle: (name: string) => `${name} löschen?`,
-  deleteIntro:
-    'Alle Schlüssel werden gelöscht, und jede Instanz lehnt sie sofort ab. Das lässt sich nicht rückgängig machen.',
+  deleteIntro: 'Alle Schlüssel werden gelöscht und sofort abgelehnt. Das lässt sich nicht rückgängig machen.',
   deleted: (name: string) => `Das Dienstkonto ${name} wurde mit seinen Schlüsseln gelöscht.`,
 };

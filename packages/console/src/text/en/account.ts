@@ -3,7 +3,7 @@ export const account = {
   signIn: 'Sign-in',
   verified: 'verified',
   unverified: 'not verified',
-  noMail: 'This installation sends no mail. An administrator can change your email address.',
+  noMail: 'This service sends no mail. An administrator can change your email address.',
   changeEmail: 'Change email address',
   newEmail: 'New email address',
   emailIntro: 'The new email address receives a link. Until you open it, you sign in with your current email address.',
@@ -22,10 +22,13 @@ export const account = {
   keysContinue: (count: number) => `Your ${count} API keys continue to work.`,
 
   language: 'Language of mail',
-  languageDefault: 'Default of the installation',
+  languageDefault: 'Default of the service',
   idHint: 'A colleague needs it to make you a manager of a service account.',
   role: 'Role',
   administrator: 'Administrator',
+
+  display: 'Display',
+  displayIntro: 'Theme and language of the console, in this browser only.',
 
   export: 'Export your data',
   exportDescription:
@@ -38,7 +41,7 @@ export const account = {
   deleteDescription: 'Deletes your account, your API keys and your sessions. This cannot be undone.',
   deleteTitle: 'Delete your account?',
   deleteIntro: 'This cannot be undone. Your email address can be used again.',
-  deletesKeys: 'Your API keys are deleted. Every instance rejects them at once.',
+  deletesKeys: 'Your API keys are deleted and rejected at once.',
   deletesSessions: 'Your sessions end on all devices.',
   keepsServiceAccounts: 'Service accounts that you manage and their keys continue to exist.',
   typeEmail: (email: string) => `Type ${email} to confirm`,

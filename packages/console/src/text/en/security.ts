@@ -66,7 +66,7 @@ export const security = {
   appAdded: 'The authenticator app has been set up. Your recovery codes stay valid.',
 
   sessions: 'Sessions',
-  sessionsIntro: 'Where your account is signed in. After you end a session, every instance rejects it at once.',
+  sessionsIntro: 'Where your account is signed in. A session that you end is rejected at once.',
   device: 'Device',
   clientIp: 'Client IP',
   signedIn: 'Signed in',
@@ -98,7 +98,7 @@ export const security = {
     finder: 'A client that reported it',
     github: 'GitHub',
     operator: 'The operator',
-    system: 'Keyreeve',
+    system: 'The service',
     unknown: 'Unknown',
   },
   events: {

@@ -5,16 +5,16 @@ export const serviceAccounts = {
   create: 'Create service account',
   emptyTitle: 'You manage no service account',
   empty:
-    'A service account owns the API keys of a program, a team or a customer, so that they stay valid when the person who created them leaves.',
+    'A service account owns the API keys of a program or a team, so that they stay valid when the person who created them leaves.',
   nameHint: 'For example the program that uses the keys.',
   externalId: 'External ID',
-  externalIdHint: 'Your own ID of it, for example of a customer.',
+  externalIdHint: 'Your own ID for it, for example from another system.',
   createdBy: 'Created by',
   you: 'You',
   otherAccount: 'Another account',
   createdAnnouncement: (name: string) => `The service account ${name} has been created.`,
 
-  idHint: 'Your services receive it when they verify a key of this service account.',
+  idHint: 'The result of a verification of one of its keys has this ID.',
   change: 'Change',
   changeTitle: 'Change the service account',
   onlyCreator: 'Only the account that created it can change its name and its external ID.',
@@ -35,6 +35,6 @@ export const serviceAccounts = {
   delete: 'Delete service account',
   deleteDescription: 'Deletes the service account and its keys. This cannot be undone.',
   deleteTitle: (name: string) => `Delete ${name}?`,
-  deleteIntro: 'All its keys are deleted, and every instance rejects them at once. This cannot be undone.',
+  deleteIntro: 'All its keys are deleted and rejected at once. This cannot be undone.',
   deleted: (name: string) => `The service account ${name} has been deleted with its keys.`,
 };

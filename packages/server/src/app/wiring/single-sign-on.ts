@@ -1,5 +1,6 @@
 /** Creates the modules of single sign-on. */
 import { singleSignOnCallbackPath } from '@keyreeve/contract';
+import { BasePath } from '../../http/base-path.ts';
 import type { DomainError } from '../../foundation/errors.ts';
 import type { Console } from '../../modules/console/routes.ts';
 import { AuthorizationRequests } from '../../modules/single-sign-on/authorization-request.ts';
@@ -14,7 +15,7 @@ import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined unless it is configured */
 export function wireSingleSignOn(wiring: WiringCore, { accounts, signIns }: SignInServices, console: Console) {
-  const { config, core, environment, keys, log, product } = wiring;
+  const { config, core, environment, keys, log, look } = wiring;
   const settings = singleSignOnOf(config);
   if (!settings) return undefined;
   const { origin, cookie, sessions } = console;
@@ -39,7 +40,8 @@ export function wireSingleSignOn(wiring: WiringCore, { accounts, signIns }: Sign
   const routes: SingleSignOnRoutes = {
     singleSignOn,
     cookie,
-    operator: product,
+    look,
+    basePath: new BasePath(console.baseUrl),
     defaultLanguage: config.language,
     onFailed: (reason, error) => {
       // Any client can cause these without limit. The request has a log line of its own.

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
-import { allRoutes, limits, listKeys, NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
+import { allRoutes, limits, listKeys, NewKeyBody, VerifyBatchBody, type FieldCode } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
 import { errorTexts, validator } from '../validation.ts';
 import { parseJson } from '../../foundation/json.ts';
 import { hostileBatchBodies, hostileKeyBodies } from '../../../test-kit/hostile-bodies.ts';
 
-function errorsOf(schema: TSchema, value: unknown): readonly FieldError[] {
+const errorsOf = (schema: TSchema, value: unknown) =>
+  fieldErrorsOf(schema, value).map(({ pointer, detail }) => ({ pointer, detail }));
+
+function fieldErrorsOf(schema: TSchema, value: unknown): readonly FieldError[] {
   try {
     validator(schema)(value);
   } catch (error) {
@@ -79,6 +82,33 @@ const table: Readonly<Record<keyof typeof errorTexts, readonly [TSchema, value: 
 test('each error states the place, the expected value and the found value', () => {
   for (const [keyword, [schema, value, pointer, detail]] of Object.entries(table)) {
     assert.deepEqual(errorsOf(schema, value), [{ pointer, detail }], keyword);
+  }
+});
+
+test('each error has a code, and the bound that the value is beyond', () => {
+  const expected: Readonly<Record<keyof typeof errorTexts, readonly [code: FieldCode, limit?: number]>> = {
+    type: ['wrong_type'],
+    required: ['required'],
+    additionalProperties: ['unknown_member'],
+    minProperties: ['too_few', 1],
+    maxProperties: ['too_many', 1],
+    minimum: ['too_small', 1],
+    maximum: ['too_large', 5],
+    minItems: ['too_few', 1],
+    maxItems: ['too_many', 2],
+    uniqueItems: ['repeated'],
+    minLength: ['too_short', 1],
+    maxLength: ['too_long', 2],
+    pattern: ['wrong_form'],
+    format: ['wrong_time'],
+    const: ['wrong_value'],
+    enum: ['wrong_value'],
+    anyOf: ['wrong_type'],
+  };
+  for (const [keyword, [schema, value]] of Object.entries(table)) {
+    const [code, limit] = expected[keyword as keyof typeof errorTexts];
+    const [{ code: found, limit: bound } = {}] = fieldErrorsOf(schema, value);
+    assert.deepEqual([found, bound], [code, limit], keyword);
   }
 });
 

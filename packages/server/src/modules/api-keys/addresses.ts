@@ -18,18 +18,33 @@ export function parseAddresses(texts: readonly string[]): string {
     errors.push({
       pointer: '/addresses',
       detail: `Expected 1 to ${limits.addressesPerKeyMax} IP addresses or ranges.`,
+      ...(texts.length === 0
+        ? ({ code: 'too_few', limit: 1 } as const)
+        : ({ code: 'too_many', limit: limits.addressesPerKeyMax } as const)),
     });
   else
     for (const [index, text] of texts.entries()) {
       const range = canonicalCidr(text);
-      if ('problem' in range) errors.push({ pointer: `/addresses/${index}`, detail: range.problem });
+      const pointer = `/addresses/${index}`;
+      if ('problem' in range) errors.push({ pointer, ...faultOf(range) });
       else if (found.has(range.cidr))
-        errors.push({ pointer: `/addresses/${index}`, detail: `${range.cidr} is already in the list.` });
+        errors.push({ pointer, detail: `${range.cidr} is already in the list.`, code: 'repeated' });
       else found.add(range.cidr);
     }
   if (errors.length > 0) throw new DomainError('invalid_request', { errors });
   return [...found].join(' ');
 }
+
+const faultOf = ({
+  problem,
+  meant,
+}: {
+  readonly problem: string;
+  readonly meant?: string;
+}): Omit<FieldError, 'pointer'> =>
+  meant === undefined
+    ? { detail: problem, code: 'not_address' }
+    : { detail: problem, code: 'host_bits', expected: meant };
 
 /** Decides whether a client IP is in the ranges of a key. Parses each distinct list once. */
 export class AddressRanges {

@@ -79,6 +79,6 @@ export class Environments {
     if (this.names.includes(name)) return;
     const known =
       this.names.length === 0 ? 'This installation has no environments' : `Expected one of ${this.names.join(', ')}`;
-    throw invalidAt(pointer, `Unknown environment. ${known}.`);
+    throw invalidAt(pointer, `Unknown environment. ${known}.`, { code: 'wrong_value' });
   }
 }

@@ -20,12 +20,14 @@ export const endOfPrevious = (overlapEndsAt: number, expiresAt: number | null): 
  */
 export function assertExpiry(expiresAt: number | null, now: number, lifetimeDaysMax: number): void {
   // Date.parse returns NaN for the leap seconds of RFC 3339. A key with that expiry would never expire.
-  if (Number.isNaN(expiresAt)) throw invalidAt('/expiresAt', 'It must not be a leap second.');
-  if (expiresAt !== null && expiresAt <= now) throw invalidAt('/expiresAt', 'It must be in the future.');
+  if (Number.isNaN(expiresAt)) throw invalidAt('/expiresAt', 'It must not be a leap second.', { code: 'wrong_time' });
+  if (expiresAt !== null && expiresAt <= now)
+    throw invalidAt('/expiresAt', 'It must be in the future.', { code: 'not_future' });
   const latest = latestExpiry(now, lifetimeDaysMax);
   if (latest !== null && (expiresAt === null || expiresAt > latest))
     throw invalidAt(
       '/expiresAt',
       `It must be at most ${toInstant(latest)}, because keys live for at most ${lifetimeDaysMax} days.`,
+      { code: 'lifetime_exceeded', limit: lifetimeDaysMax },
     );
 }

@@ -3,29 +3,49 @@ import { STATUS_CODES } from 'node:http';
 import type { Static } from 'typebox';
 import { errors, OAuthError, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../../foundation/errors.ts';
-import { inlineCode, readPage, readTemplates } from '../../http/html.ts';
+import type { BasePath } from '../../http/base-path.ts';
+import { inlineCode, readTemplates } from '../../http/html.ts';
 import { toOAuthError } from '../../http/oauth-error.ts';
 import { toProblem } from '../../http/problem.ts';
 import { ownFile } from '../../foundation/own-files.ts';
+import type { Look } from '../look/look.ts';
+import { readLookPage } from '../look/page.ts';
 
-const problem = readPage(ownFile('modules/documentation/problem.html'));
-const root = readPage(ownFile('modules/documentation/root.html'));
 const parts = readTemplates(ownFile('modules/documentation/page-parts.html'), ['documentation', 'link']);
 
-/** Content-Security-Policy of each page. */
-export const problemPolicy = problem.policy;
-export const rootPolicy = root.policy;
+export interface ContractPageOptions {
+  readonly basePath: BasePath;
+  readonly look: Look;
+  /** Whether the service has its documentation. */
+  readonly hasDocs: boolean;
+}
 
-/** @param hasDocs whether the service has its documentation */
-export function problemPage(code: ErrorCode, hasDocs: boolean): string {
+export interface ContractPages {
+  readonly problem: (code: ErrorCode) => string;
+  /** The page that a browser shows at `/`. */
+  readonly root: (info: Static<typeof ServiceInfo>) => string;
+  /** Content-Security-Policy of each page. */
+  readonly policies: Readonly<Record<'problem' | 'root', string>>;
+}
+
+export function contractPages({ basePath, look, hasDocs }: ContractPageOptions): ContractPages {
+  const problem = readLookPage('modules/documentation/problem.html', look, basePath);
+  const root = readLookPage('modules/documentation/root.html', look, basePath);
+  return {
+    problem: (code) => problem.template(problemOf(code, hasDocs)).text,
+    root: (info) => root.template(rootOf(info)).text,
+    policies: { problem: problem.policy, root: root.policy },
+  };
+}
+
+function problemOf(code: ErrorCode, hasDocs: boolean) {
   const { status, title, meaning, cause, fix } = errors[code];
   const texts = { meaning: inlineCode(meaning), cause: inlineCode(cause), fix: inlineCode(fix) };
   const documentation = hasDocs ? parts.documentation({ code }) : '';
-  return problem.template({ code, status, title, ...texts, example: exampleOf(code), documentation }).text;
+  return { code, status, title, ...texts, example: exampleOf(code), documentation };
 }
 
-/** The page that a browser shows at `/`. */
-export function rootPage({ name, contractVersion, ...paths }: Static<typeof ServiceInfo>): string {
+function rootOf({ name, contractVersion, ...paths }: Static<typeof ServiceInfo>) {
   const labels = {
     docs: 'Documentation, with all operations',
     openapi: 'OpenAPI 3.1 document',
@@ -35,7 +55,7 @@ export function rootPage({ name, contractVersion, ...paths }: Static<typeof Serv
   const links = Object.entries(paths).map(([kind, href]) =>
     parts.link({ href, label: labels[kind as keyof typeof labels] }),
   );
-  return root.template({ name, contractVersion, links }).text;
+  return { name, contractVersion, links };
 }
 
 /** A response with this error, without the security headers. */
@@ -59,7 +79,7 @@ const oauthOnly: readonly string[] = OAuthError.properties.error.enum.filter((co
 const retry = { retryAfterSeconds: 30 } as const;
 /** Members and headers that responses with some codes have in addition. */
 const additions: Partial<Record<ErrorCode, DomainErrorOptions>> = {
-  invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is missing.' }] },
+  invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is required.', code: 'required' }] },
   insufficient_scope: { scopes: ['orders:read'], missing: ['orders:read'] },
   method_not_allowed: { allowed: ['GET', 'HEAD', 'POST'] },
   too_many_attempts: { ...retry, rate: { policy: 'sign-ins', quota: 5, windowSeconds: 900 } },

@@ -2,27 +2,28 @@
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { BasePath } from '../../http/base-path.ts';
-import { problemPage, problemPolicy, rootPage, rootPolicy } from './pages.ts';
+import { contractPages, type ContractPageOptions } from './pages.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
 import { jsonType } from '../../http/response.ts';
 import { route, type Route } from '../../http/route.ts';
 
-export interface PublishedPages {
+export interface PublishedPages extends ContractPageOptions {
   /** Whether the console is at this host, as the header Host names it. */
   readonly hasConsole: (host: string | undefined) => boolean;
-  readonly hasDocs: boolean;
 }
 
-export function contractRoutes(basePath: BasePath, { hasConsole, hasDocs }: PublishedPages): readonly Route[] {
+export function contractRoutes({ hasConsole, ...options }: PublishedPages): readonly Route[] {
+  const { basePath, hasDocs } = options;
+  const pages = contractPages(options);
   const openApi = () => contract.openApiDocument(contract.allRoutes, basePath.root);
   const document = once(() => new FixedContent(jsonType, JSON.stringify(openApi())));
   const info = infoOf(basePath, hasDocs);
-  const root = once(() => new FixedContent(pageType, rootPage(info)));
+  const root = once(() => new FixedContent(pageType, pages.root(info)));
   const service = once(() => new FixedContent(jsonType, JSON.stringify(info)));
   const problems = new Map(
     Object.keys(contract.errors).map((code) => [
       code,
-      once(() => new FixedContent(pageType, problemPage(code as contract.ErrorCode, hasDocs))),
+      once(() => new FixedContent(pageType, pages.problem(code as contract.ErrorCode))),
     ]),
   );
   return [
@@ -30,13 +31,13 @@ export function contractRoutes(basePath: BasePath, { hasConsole, hasDocs }: Publ
       const headers = ['Vary', 'Accept'];
       if (!prefersPage) return service().respond(contentRequest, { headers });
       if (hasConsole(host)) return { status: 303, headers: [...headers, 'Location', '/console'] };
-      return root().respond(contentRequest, { headers, policy: rootPolicy });
+      return root().respond(contentRequest, { headers, policy: pages.policies.root });
     }),
     route(contract.getOpenApi, ({ contentRequest }) => document().respond(contentRequest)),
     route(contract.getProblem, async ({ params: { code }, contentRequest }) => {
       const problem = problems.get(code);
       if (!problem) throw new DomainError('not_found');
-      return problem().respond(contentRequest, { policy: problemPolicy });
+      return problem().respond(contentRequest, { policy: pages.policies.problem });
     }),
   ];
 }

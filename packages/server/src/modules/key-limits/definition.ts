@@ -47,7 +47,7 @@ export function toLimitsText(value: KeyLimits | null, pointer = '/limits'): stri
   const { rate, quota } = value ?? {};
   const { limit, windowSeconds, burst = limit } = rate ?? {};
   if (limit !== undefined && burst !== undefined && burst > limit)
-    throw invalidAt(`${pointer}/rate/burst`, `Expected at most the limit, ${limit}.`);
+    throw invalidAt(`${pointer}/rate/burst`, `Expected at most the limit, ${limit}.`, { code: 'too_large', limit });
   if (!rate && !quota) return null;
   return JSON.stringify({
     rate: rate ? { limit, windowSeconds, burst } : null,

@@ -6,10 +6,10 @@ import * as contract from '@keyreeve/contract';
 import { linkPageTexts, type ExplainedError, type FormTexts, type LinkPage, type LinkPageTexts } from './texts.ts';
 import type { BasePath } from '../../http/base-path.ts';
 import { FixedContent } from '../../http/fixed-content.ts';
-import { readPage, readTemplates, type Html, type Page } from '../../http/html.ts';
+import { readTemplates, type Html, type Page } from '../../http/html.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
-import { styleOf } from '../look/accent.ts';
-import { markPath, type Look } from '../look/look.ts';
+import type { Look } from '../look/look.ts';
+import { readLookPage } from '../look/page.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
 export interface LinkPageOptions {
@@ -64,8 +64,6 @@ const aboutInput: readonly ExplainedError[] = [
 ];
 
 const templates = readTemplates(ownFile('modules/link-pages/link-page-form.html'), [
-  'icon',
-  'mark',
   'form',
   'code',
   'email',
@@ -78,9 +76,7 @@ const templates = readTemplates(ownFile('modules/link-pages/link-page-form.html'
 const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
 
 export function linkPages(options: LinkPageOptions): readonly Route[] {
-  const { mark, accent } = options.look;
-  const style = accent ? styleOf(accent) : '';
-  const page = readPage(ownFile('modules/link-pages/link-page.html'), { style, hasImages: mark !== undefined });
+  const page = readLookPage('modules/link-pages/link-page.html', options.look, options.basePath);
   const pages = (Object.keys(forms) as LinkPage[]).flatMap((name) => {
     const bodies = Object.fromEntries(
       contract.languages.map((language) => [
@@ -112,13 +108,9 @@ function pageOf(page: Page, name: LinkPage, language: contract.Language, options
   const texts = linkPageTexts[language];
   const { title, code, noCode, renewal } = texts.pages[name];
   const { code: codeForm, noCode: noCodeForm } = forms[name];
-  const marks = options.look.mark ? [options.basePath.with(markPath)] : [];
   return page.template({
     language,
     title,
-    operator: options.look.operator,
-    icon: marks.map((path) => templates.icon({ path })),
-    mark: marks.map((path) => templates.mark({ path })),
     texts: JSON.stringify({ ...scriptTexts(texts, options), renewal }),
     forms: [
       ...(noCode && noCodeForm ? [formOf('no code', { ...noCodeForm, ...noCode }, texts, options)] : []),

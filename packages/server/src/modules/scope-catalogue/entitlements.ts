@@ -120,7 +120,12 @@ const toNames = (text: string | null): string[] => text?.split(' ') ?? [];
 function assertValid(names: readonly string[]): void {
   const errors: FieldError[] = [];
   if (names.length > limits.entitlementsPerAccountMax)
-    errors.push({ pointer: '/entitlements', detail: `At most ${limits.entitlementsPerAccountMax}.` });
+    errors.push({
+      pointer: '/entitlements',
+      detail: `At most ${limits.entitlementsPerAccountMax}.`,
+      code: 'too_many',
+      limit: limits.entitlementsPerAccountMax,
+    });
   for (const [index, name] of names.entries())
     if (!scopePattern.test(name) || name.length > limits.scopeCharsMax || names.indexOf(name) < index)
       errors.push({ pointer: `/entitlements/${index}`, detail: 'Expected a scope (RFC 6749 section 3.3), each once.' });
@@ -133,7 +138,13 @@ async function assertEntitleable(tx: Transaction, names: readonly string[], held
   const errors = names.flatMap((name, index) =>
     marked.has(name) || held.includes(name)
       ? []
-      : [{ pointer: `/entitlements/${index}`, detail: `${name} is not a declared scope that needs an entitlement.` }],
+      : [
+          {
+            pointer: `/entitlements/${index}`,
+            detail: `${name} is not a declared scope that needs an entitlement.`,
+            code: 'not_entitleable' as const,
+          },
+        ],
   );
   if (errors.length > 0) throw new DomainError('invalid_request', { errors });
 }
@@ -154,7 +165,13 @@ async function assertMayEntitle(
   const errors = names.flatMap((name, index) =>
     grantable.includes(name) || held.includes(name)
       ? []
-      : [{ pointer: `/entitlements/${index}`, detail: `The account of the management key lacks ${name}.` }],
+      : [
+          {
+            pointer: `/entitlements/${index}`,
+            detail: `The account of the management key lacks ${name}.`,
+            code: 'not_grantable' as const,
+          },
+        ],
   );
   const detail = `The account of the management key lacks an entitlement. An operator gives this account the entitlement: \`keyreeve account entitlements ${principal.accountId} --set …\`, with all entitlements of the account.`;
   if (errors.length > 0) throw new DomainError('scope_not_entitled', { detail, errors });

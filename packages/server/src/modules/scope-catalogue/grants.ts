@@ -26,6 +26,10 @@ export async function assertMayGrant(
   const names = refused.flatMap((position) => scopes[position] ?? []);
   throw new DomainError('scope_not_entitled', {
     detail: `The account cannot give its keys ${names.length === 1 ? 'this scope' : 'these scopes'}: ${names.join(', ')}.`,
-    errors: names.map((name) => ({ pointer: pointerOf(name), detail: 'Not declared, or needs an entitlement.' })),
+    errors: names.map((name) => ({
+      pointer: pointerOf(name),
+      detail: 'Not declared, or needs an entitlement.',
+      code: 'not_grantable',
+    })),
   });
 }

@@ -219,7 +219,10 @@ function assertDescription(description: string): void {
   // As JSON Schema counts: code points.
   if ([...description].length <= charsMax && isPrintable(withoutNeededJoiners(description))) return;
   const detail = `Expected at most ${charsMax} printable characters.`;
-  throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/description', detail }] });
+  throw new DomainError('invalid_request', {
+    detail,
+    errors: [{ pointer: '/description', detail, code: 'not_printable', limit: charsMax }],
+  });
 }
 
 const notFound = (name: string): DomainError =>

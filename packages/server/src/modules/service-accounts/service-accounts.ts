@@ -191,7 +191,10 @@ function checkedExternalId(text: string | null): string | null {
   const characters = [...text].length;
   if (characters >= 1 && characters <= limits.externalIdCharsMax && isPrintable(text)) return text;
   const detail = `Expected 1 to ${limits.externalIdCharsMax} printable characters.`;
-  throw new DomainError('invalid_request', { detail, errors: [{ pointer: '/externalId', detail }] });
+  throw new DomainError('invalid_request', {
+    detail,
+    errors: [{ pointer: '/externalId', detail, code: 'not_printable', limit: limits.externalIdCharsMax }],
+  });
 }
 
 /**

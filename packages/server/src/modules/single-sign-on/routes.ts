@@ -5,21 +5,24 @@
 import Type from 'typebox';
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { readPage } from '../../http/html.ts';
+import type { BasePath } from '../../http/base-path.ts';
+import type { Page } from '../../http/html.ts';
 import type { RouteResponse } from '../../http/response.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { SessionCookie } from '../console/cookie.ts';
 import { Refusal } from './refusal.ts';
 import { resultTexts, type ResultReason } from './result-texts.ts';
 import type { SingleSignOn } from './single-sign-on.ts';
-import { ownFile } from '../../foundation/own-files.ts';
+import type { Look } from '../look/look.ts';
+import { readLookPage } from '../look/page.ts';
 
 export interface SingleSignOnRoutes {
   readonly singleSignOn: SingleSignOn;
   /** Of the session that starts. */
   readonly cookie: SessionCookie;
-  /** The operator's name. */
-  readonly operator: string;
+  readonly look: Look;
+  /** Of the operator's mark, and of the page to which a person returns. */
+  readonly basePath: BasePath;
   /** For a browser that prefers none of the supported languages. */
   readonly defaultLanguage: contract.Language;
   /** For the log. */
@@ -39,8 +42,6 @@ const finishSingleSignOn = {
   success: { status: 303, description: 'The session has started', headers: { Location: 'A page of the console' } },
   errors: [],
 } as const satisfies contract.RouteContract;
-
-const page = readPage(ownFile('modules/single-sign-on/result-page.html'));
 
 const statuses: Readonly<Record<ResultReason, number>> = {
   expired: 400,
@@ -65,6 +66,7 @@ const reasonsByCode: Partial<Record<contract.ErrorCode, ResultReason>> = {
 
 export function singleSignOnRoutes(options: SingleSignOnRoutes): readonly Route[] {
   const { singleSignOn, cookie } = options;
+  const page = readLookPage('modules/single-sign-on/result-page.html', options.look, options.basePath);
   return [
     route(contract.startSingleSignOn, async ({ body, principal }) => {
       const { location, cookie: set } = await singleSignOn.start(body, principal).catch((error: unknown) => {
@@ -87,7 +89,7 @@ export function singleSignOnRoutes(options: SingleSignOnRoutes): readonly Route[
         const cookies = ['Set-Cookie', cookie.set(started.text), 'Set-Cookie', singleSignOn.expiredCookie];
         return { status: 303, headers: [...cookies, 'Location', returnTo] };
       } catch (error) {
-        return failed(options, call, error);
+        return failed({ ...options, page }, call, error);
       }
     }),
     route(contract.endSessionsOfProvider, async ({ body }) => {
@@ -99,7 +101,7 @@ export function singleSignOnRoutes(options: SingleSignOnRoutes): readonly Route[
 
 /** @throws unexpected errors */
 function failed(
-  { singleSignOn, operator, defaultLanguage, onFailed }: SingleSignOnRoutes,
+  { singleSignOn, page, basePath, defaultLanguage, onFailed }: SingleSignOnRoutes & { readonly page: Page },
   { language = defaultLanguage }: Pick<Call, 'language'>,
   error: unknown,
 ): RouteResponse {
@@ -108,6 +110,7 @@ function failed(
   onFailed(reason, error);
   const { back, reasons } = resultTexts[language];
   const { title, text } = reasons[reason];
+  const signIn = basePath.with('/console/sign-in');
   const retry = error instanceof DomainError ? error.options.retryAfterSeconds : undefined;
   return {
     status: statuses[reason],
@@ -122,7 +125,7 @@ function failed(
       ...(retry === undefined ? [] : ['Retry-After', String(retry)]),
     ],
     policy: page.policy,
-    body: page.template({ language, title, operator, text, shown: shownOf(error), back }).text,
+    body: page.template({ language, title, text, shown: shownOf(error), signIn, back }).text,
   };
 }
 

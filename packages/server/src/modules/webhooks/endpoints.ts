@@ -156,7 +156,8 @@ const notFound = (id: string): DomainError =>
 function acceptEvents(names: readonly string[]): WebhookEvent[] {
   const events = webhookEvents.filter((event) => names.includes(event));
   const isUnknown = names.some((name) => !(webhookEvents as readonly string[]).includes(name));
-  if (isUnknown || events.length === 0) throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`);
+  if (isUnknown || events.length === 0)
+    throw invalidAt('/events', `It must name some of ${webhookEvents.join(', ')}.`, { code: 'wrong_value' });
   return events;
 }
 

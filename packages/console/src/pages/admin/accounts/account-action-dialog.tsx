@@ -135,6 +135,7 @@ function CompromisedDialog({ account, onClose, onDone }: ActionDialogProps) {
           <Select
             label={accounts.sendLinkTo}
             name="recipient"
+            pointer="/previousEmail"
             options={[
               ...previous.map((email) => [email, accounts.previousEmail(email)] as const),
               [current, accounts.currentEmail(account.email ?? '')],

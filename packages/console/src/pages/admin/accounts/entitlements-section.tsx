@@ -63,7 +63,7 @@ function EntitlementsDialog({
           return all.length === 0 ? (
             <p>{accounts.noEntitledScopes}</p>
           ) : (
-            <Choices legend={accounts.entitlements}>
+            <Choices legend={accounts.entitlements} pointer="/entitlements">
               <input type="hidden" name={loadedName} />
               <div class="choices scroll-choices">
                 {all.map(({ name, description }) => (

@@ -36,7 +36,7 @@ export function LimitsSection({ account, onChanged }: LimitsSectionProps) {
             onChanged(adminText.accounts.limitsSaved);
           }}
         >
-          <LimitFields limits={account.limits} />
+          <LimitFields limits={account.limits} pointer="" />
         </ActionDialog>
       )}
     </Section>

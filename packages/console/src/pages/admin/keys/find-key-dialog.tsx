@@ -40,7 +40,14 @@ export function FindKeyDialog({ secret, onClose }: FindKeyDialogProps) {
       ) : (
         <Form action={find} submit={adminText.keys.find} onCancel={onClose}>
           <p>{adminText.keys.findIntro}</p>
-          <Field label={text.keys.secret} name="key" look="code" defaultValue={secret} autofocus />
+          <Field
+            label={text.keys.secret}
+            name="key"
+            look="code"
+            defaultValue={secret}
+            autofocus
+            codes={['key_not_found']}
+          />
         </Form>
       )}
     </Dialog>

@@ -6,7 +6,7 @@ import { formatTime } from '../../../format.ts';
 import { useLive, type Live } from '../../../live.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { lazyPage } from '../../../parts/lazy-page.tsx';
+import { lazyPart } from '../../../parts/lazy-page.tsx';
 import { Loaded } from '../../../parts/loaded.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { adminText } from '../../../text/admin-text.ts';
@@ -18,7 +18,7 @@ import { AcceptedSection, RefusalsSection, SignInsSection, VerificationsSection 
 import type { Overview } from './overview.ts';
 
 /** Its code is not part of the other pages, because few installations show it. */
-const ProtectCard = lazyPage(async () => (await import('../../protect/protect-card.tsx')).ProtectCard);
+const ProtectCard = lazyPart(async () => (await import('../../protect/protect-card.tsx')).ProtectCard);
 
 /** Several requests without a success. */
 const outdatedMs = 20_000;

@@ -27,4 +27,8 @@ export const problems = {
   catalogue_full: 'Der Katalog hat so viele Scopes, wie die Installation erlaubt.',
   scope_not_found: 'Den Scope gibt es nicht.',
   scope_invalid: 'Der Name hat nicht erlaubte Zeichen, ist zu lang oder reserviert.',
+  webhook_disabled: 'Der Webhook ist deaktiviert. Aktivieren Sie ihn zuerst.',
+  webhook_delivery_not_found: 'Die Zustellung ist nicht aufgezeichnet. Zustellungen bleiben 7 Tage.',
+  webhook_event_missing:
+    'Das Ereignis der Zustellung wurde aus dem Audit-Log entfernt und lässt sich nicht noch einmal senden.',
 };

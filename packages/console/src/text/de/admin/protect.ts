@@ -3,8 +3,7 @@ import type { AdminTexts } from '../../texts.ts';
 
 export const protect: AdminTexts['protect'] = {
   title: 'Schützen Sie Ihre API',
-  intro:
-    'Keyreeve prüft den Schlüssel jeder Anfrage an Ihre API: für einen Proxy davor oder für Ihr Programm. Diese Karte verschwindet nach der ersten Prüfung.',
+  intro: 'Keyreeve prüft den Schlüssel jeder Anfrage an Ihre API: für einen Proxy davor oder für Ihr Programm.',
   create: 'Dienstschlüssel erstellen',
   createHint: 'Ein Programm braucht einen Dienstschlüssel, um Schlüssel zu prüfen. Ein Proxy braucht keinen.',
   exampleFor: 'Beispiel für',
@@ -22,4 +21,5 @@ export const protect: AdminTexts['protect'] = {
   testMail: 'Test-E-Mail senden',
   backUp: 'Sichern Sie die Datenbank:',
   file: 'Datei',
+  close: 'Karte schließen',
 };

@@ -23,4 +23,7 @@ export const problems = {
   catalogue_full: 'The catalogue has as many scopes as the installation permits.',
   scope_not_found: 'The scope does not exist.',
   scope_invalid: 'The name has characters that are not allowed, is too long, or is reserved.',
+  webhook_disabled: 'The webhook is disabled. Enable it first.',
+  webhook_delivery_not_found: 'The delivery is not in the log. Deliveries are kept for 7 days.',
+  webhook_event_missing: 'The event of the delivery was removed from the audit log, so it cannot be sent again.',
 };

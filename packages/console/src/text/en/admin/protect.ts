@@ -1,8 +1,7 @@
 /** English texts of “Protect your API”. */
 export const protect = {
   title: 'Protect your API',
-  intro:
-    'Keyreeve verifies the key of each request to your API: for a proxy in front of it, or for your program. This card disappears after the first verification.',
+  intro: 'Keyreeve verifies the key of each request to your API: for a proxy in front of it, or for your program.',
   create: 'Create service key',
   createHint: 'A program needs a service key to verify keys. A proxy needs none.',
   exampleFor: 'Example for',
@@ -19,4 +18,5 @@ export const protect = {
   testMail: 'Send a test mail',
   backUp: 'Back up the database:',
   file: 'file',
+  close: 'Close this card',
 };

@@ -28,7 +28,7 @@ async function fixture(app: TestApp) {
 const assertTooLate = (answer: Answered): void => {
   const { errors }: Problem = assertProblem(fromFetch(answer), 'invalid_request');
   const detail = `It must be at most ${latest}, because keys live for at most 30 days.`;
-  assert.deepEqual(errors, [{ pointer: '/expiresAt', detail }]);
+  assert.deepEqual(errors, [{ pointer: '/expiresAt', detail, code: 'lifetime_exceeded', limit: 30 }]);
 };
 
 test('a creation without expiry gets the latest one, and its response is the fixed one', async () => {

@@ -68,7 +68,9 @@ test('the error for a burst above the limit states the limit', async () => {
   await using client = await newKeyClient();
   const answer = await client.send('PATCH', '', { limits: { rate: { ...rate, burst: 11 } } });
   const { errors }: Problem = assertProblem(fromFetch(answer), 'invalid_request');
-  assert.deepEqual(errors, [{ pointer: '/limits/rate/burst', detail: 'Expected at most the limit, 10.' }]);
+  assert.deepEqual(errors, [
+    { pointer: '/limits/rate/burst', detail: 'Expected at most the limit, 10.', code: 'too_large', limit: 10 },
+  ]);
 });
 
 test('the creation of a key with limits has the same response, and its view shows the limits', async () => {

@@ -1,0 +1,24 @@
+/** What this browser remembers for the console. Never a secret: scripts of the origin can read it. */
+
+export type StoredName = 'theme' | 'language' | 'session' | 'protect';
+
+const keyOf = (name: StoredName): string => `keyreeve-${name}`;
+
+/** @returns null if nothing is stored, or the browser does not permit it */
+export function stored(name: StoredName): string | null {
+  try {
+    return localStorage.getItem(keyOf(name));
+  } catch {
+    return null;
+  }
+}
+
+/** Without an effect if the browser does not permit it. @param value undefined removes it */
+export function store(name: StoredName, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(keyOf(name));
+    else localStorage.setItem(keyOf(name), value);
+  } catch {
+    // As without the choice.
+  }
+}
