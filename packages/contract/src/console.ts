@@ -28,6 +28,7 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   environments: Type.Array(Text('live'), { description: 'Empty if the installation has none' }),
   singleSignOn: orNull(Text('Example ID', 'The name of the OpenID provider; null without single sign-on')),
   scopesCatalogue: Type.Boolean({ description: 'Whether keys may only have declared scopes' }),
+  managementKeys: Type.Boolean({ description: 'Whether administrators can create management keys' }),
 });
 
 export const ExampleRequest = Named(

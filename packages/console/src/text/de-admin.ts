@@ -4,6 +4,7 @@ import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
+import { managementKeys } from './de/admin/management-keys.ts';
 import { overview } from './de/admin/overview.ts';
 import { problems } from './de/admin/problems.ts';
 import { protect } from './de/admin/protect.ts';
@@ -23,6 +24,7 @@ export const deAdmin: AdminTexts = {
   webhooks,
   scopes,
   mail,
+  managementKeys,
   signingKeys,
   settings,
   audit,

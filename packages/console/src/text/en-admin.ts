@@ -4,6 +4,7 @@ import { audit } from './en/admin/audit.ts';
 import { general } from './en/admin/general.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
+import { managementKeys } from './en/admin/management-keys.ts';
 import { overview } from './en/admin/overview.ts';
 import { problems } from './en/admin/problems.ts';
 import { protect } from './en/admin/protect.ts';
@@ -22,6 +23,7 @@ export const enAdmin = {
   webhooks,
   scopes,
   mail,
+  managementKeys,
   signingKeys,
   settings,
   audit,

@@ -7,6 +7,7 @@ import { mailRoutes } from '../modules/administration/mail-routes.ts';
 import {
   adminRoutes,
   firstAdministratorRoutes,
+  managementKeyRoutes,
   serviceAccountSettingRoutes,
 } from '../modules/administration/routes.ts';
 import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
@@ -121,6 +122,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
+    ...(options.managementKeys ? managementKeyRoutes(options.managementKeys) : []),
     // Separate from the exports of accounts: accounts that do not read theirs do not prevent those of administrators.
     ...auditRoutes(options.directory.auditLog, newStreams()),
     ...signingKeyRoutes(signingKeys),

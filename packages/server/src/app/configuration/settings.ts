@@ -104,6 +104,12 @@ export const settings = {
     'Origin of the console, such as `https://console.example.com`. If its host is another one, the console exists only there. Default: the public URL.',
     optional(httpOrigin),
   ),
+  hasManagementKeys: setting(
+    'KEYREEVE_CONSOLE_MANAGEMENT_KEYS',
+    'off',
+    '`on`: administrators can create [management keys](service-accounts.md#without-a-shell) in the console and the API, with password and second factor. It requires mail.',
+    flag('on', ['off', 'on']),
+  ),
   mark: setting(
     'KEYREEVE_MARK',
     '',

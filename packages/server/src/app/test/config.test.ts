@@ -48,6 +48,7 @@ const defaults: Config = {
   publicUrl: undefined,
   audience: undefined,
   hasConsole: true,
+  hasManagementKeys: false,
   consoleUrl: undefined,
   mark: undefined,
   accent: undefined,

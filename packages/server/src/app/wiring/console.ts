@@ -48,6 +48,7 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
         environments: config.environments.map(({ name }) => name),
         singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
         scopesCatalogue: config.scopes === 'catalogue',
+        managementKeys: config.hasManagementKeys,
       },
     },
   });

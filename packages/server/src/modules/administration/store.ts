@@ -1,5 +1,6 @@
 /** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
 import { hasAdministrator, lockAdministrationTx } from '../accounts/administrators-store.ts';
 import {
   createAccountTx,
@@ -22,7 +23,7 @@ import {
   redeemCodeTx,
   type NewCode,
 } from '../one-time-codes/store.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -111,6 +112,13 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   postgres: pageText('strpos(a.email_key, $3)'),
 });
 // A confirmation is later than the session. The sign-in at the provider is not: `setAuthenticatedAtTx`.
+const selectMailedAdministrators = sql<{ email: string }>(
+  'list_mailed_administrators',
+  `select email from accounts
+   where role = 'admin' and kind = 'person' and disabled_at is null and unverified_since is null
+     and email_unconfirmed_since is null
+   order by case when id = $1 then 0 else 1 end, pk limit ${limits.administratorMailsMax}`,
+);
 const selectOnlySingleSignOn = sql<{ id: string }>(
   'select_only_sso_session',
   `select s.id from sso_sessions o join sessions s on s.id = o.session_id
@@ -293,6 +301,12 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
+
+/** Those who get mail about a management key: enabled, with a verified email address; first the one who created it. */
+export const listMailedAdministrators = (
+  reader: Pick<Reader, 'all'>,
+  creatorId: string,
+): Promise<{ email: string }[]> => reader.all(selectMailedAdministrators, [creatorId]);
 
 /** Whether the session began with single sign-on, and was not confirmed since with a credential of Keyreeve. */
 export const isOnlySingleSignOnTx = async (tx: Transaction, sessionId: string): Promise<boolean> =>

@@ -218,6 +218,30 @@ It can be used from now on. Its scopes:
 
 If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
   },
+  api_key_created_by_administrator: {
+    subject: 'An administrator of {{product}} created an API key for you',
+    text: `At {{at}}, the administrator {{by}} of {{product}} created an API key for {{owner}}:
+
+{{key}}
+
+It can be used from now on. Its secret was shown to the administrator once. Its scopes:
+
+{{scopes}}
+
+To delete the key, sign in to {{product}}, open your API keys or the service account, and delete it there. A program sends DELETE /auth/api-keys/<id>, where <id> is the number above. If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
+  },
+  management_key_created: {
+    subject: 'A management key was created at {{product}}',
+    text: `At {{at}}, the administrator {{by}} created a management key of the service account {{owner}} at {{product}}, from the IP address {{clientIp}}:
+
+{{key}}
+
+With it, a backend creates accounts and API keys for its customers. It is valid until {{until}}, from these IP ranges:
+
+{{addresses}}
+
+Administrators of {{product}} get this mail. If you do not expect this key, delete it now, and report the account {{by}} as compromised. Otherwise you need not do anything.`,
+  },
   keys_leaked: {
     subject: 'API keys at {{product}} have leaked and are disabled',
     text: `At {{at}}, a report to {{product}} contained secrets of API keys of {{owner}}. A secret has leaked if anyone other than its owner can read it, for example in a public repository. These keys are disabled, and their secrets never become valid again. Number of keys: {{count}}. The list contains all of them or the first 20, each with its id and the start and end of its secret (if known):
