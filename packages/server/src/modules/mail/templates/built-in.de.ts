@@ -177,7 +177,7 @@ Entfernen Sie diesen Passkey und fügen Sie einen neuen hinzu. Falls Sie das nic
   },
   recovery_code_used: {
     subject: 'Ein Wiederherstellungscode Ihres Kontos bei {{product}} wurde verwendet',
-    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.
+    text: `Am {{at}} wurde von der IP-Adresse {{clientIp}} aus ein Wiederherstellungscode Ihres Kontos bei {{product}} statt des zweiten Faktors verwendet. Verbleibende Codes: {{remaining}}.
 
 ${notYou}`,
   },

@@ -186,7 +186,7 @@ Remove this passkey and add a new one. If this was not you, also set a new passw
   },
   recovery_code_used: {
     subject: 'A recovery code of your account with {{product}} was used',
-    text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{clientIp}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.
+    text: `At {{at}}, a recovery code of your account with {{product}} was used instead of the second factor, from the IP address {{clientIp}}. Recovery codes left: {{remaining}}.
 
 ${notYou}`,
   },
