@@ -219,14 +219,14 @@ const accounts = {
     'Days until a management key expires that an administrator creates.',
     'invalid_request',
   ),
-  managementKeyIpv4BitsMin: limit(8, 'Prefix length of the IPv4 ranges of such a key.', 'invalid_request'),
-  managementKeyIpv6BitsMin: limit(32, 'Prefix length of its IPv6 ranges.', 'invalid_request'),
+  managementKeyIpv4BitsMin: limit(8, 'The shortest prefix of an IPv4 range of such a key.', 'invalid_request'),
+  managementKeyIpv6BitsMin: limit(32, 'The shortest prefix of an IPv6 range of such a key.', 'invalid_request'),
   provenCreationsPerHourMax: limit(
     20,
     'Management keys and keys of other persons that an administrator creates in an hour.',
     'too_many_creations',
   ),
-  administratorMailsMax: limit(100, 'Administrators who get the mail about such a management key.'),
+  administratorMailsMax: limit(100, 'Administrators who get the mail about a management key that one of them creates.'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
   // Each stores an email address, and none replaces an older one.
   emailChangesMax: limit(10, 'Email changes of an account in 30 days.', 'too_many_requests'),
