@@ -26,7 +26,12 @@ import {
   type OwnerProofs,
   type ProvenOwner,
 } from '../second-factors/owner-proofs.ts';
-import { findExisting, type ServiceAccountRow, type ServiceAccounts } from '../service-accounts/service-accounts.ts';
+import {
+  confirmingAbsence,
+  findExisting,
+  type ServiceAccountRow,
+  type ServiceAccounts,
+} from '../service-accounts/service-accounts.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { listMailedAdministrators } from './store.ts';
 
@@ -85,7 +90,7 @@ export class KeyCreation {
     const { id, name } = account.row;
     const granted = [manageScope];
     const prepared = apiKeys.prepare(principal, id, { nickname, scopes: granted, granted, expiresAt, addresses });
-    await this.#proven(principal, proof, async (tx, { account: { email: by }, clientIp, now }) => {
+    const created = this.#proven(principal, proof, async (tx, { account: { email: by }, clientIp, now }) => {
       await account.storeTx?.(tx);
       await prepared.storeTx(tx);
       const data = {
@@ -99,6 +104,7 @@ export class KeyCreation {
       };
       await this.#mailAdministratorsTx(tx, principal, data);
     });
+    await created.catch((error: unknown) => confirmingAbsence(db, error));
     return { key: prepared.key, secret: prepared.secret, serviceAccount: account.row };
   }
 
