@@ -51,7 +51,7 @@ test('an administrator creates a backend’s management key, sees it once, and l
   await dialog.getByLabel('I have stored it').check();
   await dialog.getByRole('button', { name: 'Close', exact: true }).click();
   await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
-  await page.getByRole('link', { name: 'shop', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'shop', exact: true }).first().waitFor();
   assert.equal((await page.content()).includes(key), false);
 });
 
@@ -79,7 +79,7 @@ test('an administrator creates a key of a person, who gets a mail, and a further
   await dialog.locator('[type=submit]').click();
   await dialog.getByLabel('I have stored it').check();
   await dialog.getByRole('button', { name: 'Close', exact: true }).click();
-  await page.getByRole('link', { name: 'report', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'report', exact: true }).first().waitFor();
   const { text } = await site.mailbox.next({ to: email, subject: /^An administrator/ });
   assert.ok(text.includes(administrator.account.email), text);
 
@@ -95,7 +95,7 @@ test('an administrator creates a key of a person, who gets a mail, and a further
   await dialog.locator('[type=submit]').click();
   await dialog.getByLabel('I have stored it').check();
   await dialog.getByRole('button', { name: 'Close', exact: true }).click();
-  await page.getByRole('link', { name: 'shop, from March' }).waitFor();
+  await page.getByRole('link', { name: 'shop, from March' }).first().waitFor();
   const [key] = await apiKeys.list(serviceId);
   assert.deepEqual([key?.nickname, key?.scopes], ['shop, from March', ['keyreeve:keys']]);
 });
