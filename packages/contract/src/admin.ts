@@ -17,6 +17,7 @@ import {
   adminListKeys,
   adminSetLimits,
 } from './admin-keys.ts';
+import { adminCreateKey, adminCreateManagementKey } from './admin-key-creation.ts';
 import { EmailBody } from './accounts.ts';
 import { adminExportAudit, adminListAudit } from './admin-audit.ts';
 import { adminGetOverview } from './admin-overview.ts';
@@ -264,7 +265,9 @@ export const adminRoutes = [
   adminRemoveSecondFactor,
   adminSearchKeys,
   adminFindKey,
+  adminCreateManagementKey,
   adminListKeys,
+  adminCreateKey,
   adminGetKey,
   adminGetKeyUsage,
   adminChangeKey,

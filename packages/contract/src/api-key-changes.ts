@@ -147,6 +147,7 @@ export const rotateKey = route('rotateKey', 'POST /auth/api-keys/:id/rotate', {
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },
   errors: [
     ...ownKeyErrors,
+    'reserved_scope',
     'reauth_required',
     'overlap_in_progress',
     'no_overlap_in_progress',

@@ -32,6 +32,7 @@ export const ConsoleFeatures = Named('ConsoleFeatures', {
   serviceAccounts: Type.Boolean({
     description: 'Whether the console shows service accounts also to people who are not administrators',
   }),
+  managementKeys: Type.Boolean({ description: 'Whether administrators can create management keys' }),
 });
 
 export const ExampleRequest = Named(

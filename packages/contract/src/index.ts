@@ -5,6 +5,7 @@ export * from './accounts.ts';
 export * from './link-pages.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin-audit.ts';
+export * from './admin-key-creation.ts';
 export { adminFindKey, adminSearchKeys, type FoundKey, type OwnedKeyPage } from './admin-key-list.ts';
 export * from './admin-keys.ts';
 export {

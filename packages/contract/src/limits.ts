@@ -214,6 +214,19 @@ const accounts = {
   ),
   // A mail about a key goes to each of them.
   managersPerServiceAccountMax: limit(20, 'Managers of a service account.', 'manager_limit_reached'),
+  managementKeyDaysMax: limit(
+    366,
+    'Days until a management key expires that an administrator creates.',
+    'invalid_request',
+  ),
+  managementKeyIpv4BitsMin: limit(8, 'The shortest prefix of an IPv4 range of such a key.', 'invalid_request'),
+  managementKeyIpv6BitsMin: limit(32, 'The shortest prefix of an IPv6 range of such a key.', 'invalid_request'),
+  provenCreationsPerHourMax: limit(
+    20,
+    'Management keys and keys of other persons that an administrator creates in an hour.',
+    'too_many_creations',
+  ),
+  administratorMailsMax: limit(100, 'Administrators who get the mail about a management key that one of them creates.'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
   // Each stores an email address, and none replaces an older one.
   emailChangesMax: limit(10, 'Email changes of an account in 30 days.', 'too_many_requests'),

@@ -88,7 +88,7 @@ export const registerServiceAccountPublicKey = {
 export const listServiceAccountKeys = ofServiceAccount('listServiceAccountKeys', listKeys);
 export const getServiceAccountKey = ofServiceAccount('getServiceAccountKey', getKey);
 export const changeServiceAccountKey = ofServiceAccount('changeServiceAccountKey', changeKey);
-export const rotateServiceAccountKey = ofServiceAccount('rotateServiceAccountKey', rotateKey, ['reserved_scope']);
+export const rotateServiceAccountKey = ofServiceAccount('rotateServiceAccountKey', rotateKey);
 export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccountPreviousSecret', endPreviousSecret, [
   'reserved_scope',
 ]);

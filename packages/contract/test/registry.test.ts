@@ -63,7 +63,7 @@ test('a refusal has a reason, which is a sentence', () => {
 
 test('every limit is a positive integer with its unit in its name, and has a reason', () => {
   const unit =
-    /(?:Ms|PerSecond|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
+    /(?:Ms|PerSecond|Seconds|Days|Bits|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
   for (const [name, { value, why, answer }] of Object.entries<Limit>(limitTable)) {
     assert.ok(Number.isSafeInteger(value) && value > 0, name);
     assert.match(name, unit);

@@ -83,6 +83,8 @@ test(
       ['deleteAccount', 204],
       ['adminInviteAccount', 201],
       ['adminSetEmail', 202],
+      ['adminCreateManagementKey', 201],
+      ['adminCreateKey', 201],
       ['adminRotateSigningKeys', 201],
       ['createFirstAdministrator', 201],
       ['createWebhook', 201],

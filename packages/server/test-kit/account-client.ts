@@ -147,7 +147,7 @@ export async function newAccountClient(
   const app = await newApp({
     clock: new FakeClock(),
     areRequestsLimited,
-    environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open', ...environment },
+    environment: { KEYREEVE_SIGNUP: 'open', ...environment, ...mailbox.environment },
   }).catch(async (error: unknown) => {
     await mailbox[Symbol.asyncDispose]();
     throw error;

@@ -5,6 +5,7 @@ import { general } from './de/admin/general.ts';
 import { jobs } from './de/admin/jobs.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
+import { managementKeys } from './de/admin/management-keys.ts';
 import { overview } from './de/admin/overview.ts';
 import { problems } from './de/admin/problems.ts';
 import { protect } from './de/admin/protect.ts';
@@ -27,6 +28,7 @@ export const deAdmin: AdminTexts = {
   scopes,
   mail,
   jobs,
+  managementKeys,
   signingKeys,
   settings,
   audit,

@@ -5,6 +5,7 @@ import { general } from './en/admin/general.ts';
 import { jobs } from './en/admin/jobs.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
+import { managementKeys } from './en/admin/management-keys.ts';
 import { overview } from './en/admin/overview.ts';
 import { problems } from './en/admin/problems.ts';
 import { protect } from './en/admin/protect.ts';
@@ -24,6 +25,7 @@ export const enAdmin = {
   scopes,
   mail,
   jobs,
+  managementKeys,
   signingKeys,
   settings,
   audit,

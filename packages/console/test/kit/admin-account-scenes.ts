@@ -23,6 +23,8 @@ const sectionAction = (name: string, path: Scene['path'], place: number): Scene 
     await page.locator('dialog [aria-busy=true]').first().waitFor({ state: 'detached' });
   });
 
+const openManagementKey = (opened: string) => opening('.page-header .button:not(.primary)', 0, opened);
+
 export const accountPageScenes: readonly Scene[] = [
   ...ofDataPage({ name: 'admin-account', path: accountPath, as: 'administrator' }),
   ...ofDataPage({ name: 'admin-account-key', path: keyPath, as: 'administrator' }),
@@ -31,8 +33,23 @@ export const accountPageScenes: readonly Scene[] = [
 
 export const accountDialogScenes: readonly Scene[] = [
   ...['disable', 'compromised', 'role', 'email', 'delete'].map(accountAction),
-  sectionAction('admin-account-limits', accountPath, 0),
-  sectionAction('admin-account-entitlements', accountPath, 1),
-  sectionAction('admin-manager-add', servicePath, 0),
+  sectionAction('admin-account-key-create', accountPath, 0),
+  sectionAction('admin-account-limits', accountPath, 1),
+  sectionAction('admin-account-entitlements', accountPath, 2),
+  sectionAction('admin-service-account-key-create', servicePath, 1),
+  sectionAction('admin-manager-add', servicePath, 2),
+  scene('admin-management-key-no-factor', '/console/admin/accounts', openManagementKey('dialog .notice')),
+  {
+    ...scene('admin-management-key', '/console/admin/accounts', openManagementKey('dialog [name=addresses]')),
+    // The administrator of the other scenes has no second factor.
+    load: async (page, path, visitor) => {
+      await page.route('**/console/session', async (route) => {
+        const response = await route.fetch();
+        const view = (await response.json()) as { account: object };
+        await route.fulfill({ response, json: { ...view, account: { ...view.account, secondFactor: true } } });
+      });
+      await visitor.goto(path, page);
+    },
+  },
   scene('admin-account-key-edit', keyPath, opening('.page-header .button')),
 ];

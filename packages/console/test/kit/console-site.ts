@@ -80,9 +80,14 @@ export class ConsoleSite {
 }
 
 /** Gives the context a session cookie, as the sign-in page does. */
-export async function signInByCookie(context: BrowserContext, email: string, password = goodPassword): Promise<void> {
+export async function signInByCookie(
+  context: BrowserContext,
+  email: string,
+  password = goodPassword,
+  code?: string,
+): Promise<void> {
   const response = await context.request.post('/console/session', {
-    data: { email, password },
+    data: { email, password, ...(code === undefined ? {} : { code }) },
     headers: { 'x-keyreeve-console': 'user' },
   });
   if (!response.ok()) throw new Error(`sign-in: ${response.status()} ${await response.text()}`);

@@ -1,4 +1,4 @@
-/** The service with the console: open sign-up, and a mail server that receives its mail. */
+/** The service with the console: open sign-up, management keys, and a mail server that receives its mail. */
 import { Secret } from '../../../server/src/foundation/crypto/secret.ts';
 import { FakeClock } from '../../../server/test-kit/fake-clock.ts';
 import { Mailbox } from '../../../server/test-kit/mailbox.ts';
@@ -25,7 +25,12 @@ export async function newInstallation({
     const app = await newApp({
       areRequestsLimited: false,
       clock: new FakeClock(Date.now()),
-      environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open', ...environment },
+      environment: {
+        ...mailbox.environment,
+        KEYREEVE_SIGNUP: 'open',
+        KEYREEVE_CONSOLE_MANAGEMENT_KEYS: 'on',
+        ...environment,
+      },
       ...options,
     });
     if (!hasNoAdministrator)

@@ -38,10 +38,10 @@ export const keyErrors = {
   reserved_scope: {
     status: 403,
     title: 'The caller cannot grant this scope, or manage a key that has it',
-    meaning: `An administrator grants \`keyreeve:verify\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. Other scopes that begin with \`keyreeve:\`, and those of service accounts, are granted by an operator on the command line. A management key can only disable or delete a key that has such a scope.`,
+    meaning: `An administrator grants \`keyreeve:verify\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. Other scopes that begin with \`keyreeve:\`, and those of service accounts, are granted by an operator on the command line. A management key can only disable or delete a key that has such a scope, and only an operator rotates a management key.`,
     cause:
-      'The request contains a scope that begins with `keyreeve:` and that the caller cannot grant, or a management key changes or rotates a key that has one, or the key has a public key.',
-    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with a reserved scope is changed and rotated by its owner or by an operator. A key with a public key cannot have a reserved scope: create a key with a secret.',
+      'The request contains a scope that begins with `keyreeve:` and that the caller cannot grant, or a management key changes or rotates a key that has one, or an account rotates a management key, or the key has a public key.',
+    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with `keyreeve:verify` is changed and rotated by its owner or by an operator, a management key is rotated by an operator. A key with a public key cannot have a reserved scope: create a key with a secret.',
   },
   management_key_required: {
     status: 403,

@@ -8,6 +8,7 @@ import { mailRoutes } from '../modules/administration/mail-routes.ts';
 import {
   adminRoutes,
   firstAdministratorRoutes,
+  managementKeyRoutes,
   serviceAccountSettingRoutes,
 } from '../modules/administration/routes.ts';
 import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
@@ -130,6 +131,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
     ...adminRoutes(options),
+    ...(options.managementKeys ? managementKeyRoutes(options.managementKeys) : []),
     // Separate from the exports of accounts: accounts that do not read theirs do not prevent those of administrators.
     ...auditRoutes(options.directory.auditLog, newStreams()),
     ...signingKeyRoutes(signingKeys),

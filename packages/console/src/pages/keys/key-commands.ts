@@ -31,3 +31,12 @@ export function verifyCommand(serviceKey: string, key: string): string | undefin
     `-d ${key.startsWith('$') ? JSON.stringify(body) : quoted(body)}`,
   ].join(' \\\n  ');
 }
+
+/** Keys with this scope create accounts and keys for customers of the operator. */
+export const isManagementKey = (scopes: readonly string[]): boolean => scopes.includes('keyreeve:keys');
+
+/** Lists the service accounts that a management key manages. @returns undefined if the public URL is not known */
+export function manageCommand(key: string): string | undefined {
+  const url = config.value?.verificationUrl;
+  return typeof url === 'string' ? `curl -s ${url}/auth/service-accounts \\\n  ${bearer(key)}` : undefined;
+}

@@ -67,7 +67,8 @@ export function KeyFields({ current, isOwner = true, isOwn }: KeyFieldsProps) {
   );
 }
 
-const addressesOf = (fields: Fields): string[] | null => {
+/** Of the field `addresses`. */
+export const addressesOf = (fields: Fields): string[] | null => {
   const addresses = fields
     .text('addresses')
     .split(/[\s,]+/)

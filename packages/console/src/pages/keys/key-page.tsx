@@ -16,6 +16,7 @@ import { text } from '../../text/text.ts';
 import { DeleteKeyDialog, deletion } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
+import { isManagementKey } from './key-commands.ts';
 import { isOwner, keysOf, type KeyChange, type KeyDetails, type KeySource } from './key-owner.ts';
 import { stateOf } from './key-state.tsx';
 import { KeyUse } from './key-use.tsx';
@@ -90,12 +91,14 @@ interface ActionsProps {
 /** An administrator's reason ends only by an administrator, a leak only by a rotation. */
 const enabledByOwner = new Set(['owner', 'dormant', 'restore']);
 
-function Actions({ current: { disabledReason, publicKey }, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
+function Actions({ current: { disabledReason, publicKey, scopes }, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
   const open = (name: DialogName) => () => void (dialog.value = name);
   return (
     <>
       <Button onClick={open('edit')}>{text.keys.edit}</Button>
-      {isOwnKey && !publicKey && <Button onClick={open('rotate')}>{text.keys.rotate}</Button>}
+      {isOwnKey && !publicKey && !isManagementKey(scopes) && (
+        <Button onClick={open('rotate')}>{text.keys.rotate}</Button>
+      )}
       {disabledReason === null ? (
         <Button onClick={open('disable')}>{text.keys.disable}</Button>
       ) : (

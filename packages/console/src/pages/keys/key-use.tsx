@@ -2,7 +2,7 @@
 import { CopiedCode } from '../../parts/code-block.tsx';
 import { Section } from '../../parts/section.tsx';
 import { text } from '../../text/text.ts';
-import { isServiceKey, verifyCommand } from './key-commands.ts';
+import { isManagementKey, isServiceKey, manageCommand, verifyCommand } from './key-commands.ts';
 import type { KeyDetails } from './key-owner.ts';
 import { commandOf } from './secret-dialog.tsx';
 
@@ -22,5 +22,6 @@ function useOf({ scopes, publicKey }: Pick<KeyDetails, 'scopes' | 'publicKey'>):
   if (publicKey) return { intro: text.keys.usePublicKey };
   if (isServiceKey(scopes))
     return { intro: text.keys.useService, command: verifyCommand('$KEYREEVE_SERVICE_KEY', '$KEYREEVE_KEY') };
+  if (isManagementKey(scopes)) return { intro: text.keys.useManagement, command: manageCommand('$MANAGEMENT_KEY') };
   return { intro: text.keys.useKey, command: commandOf('$KEYREEVE_KEY') };
 }

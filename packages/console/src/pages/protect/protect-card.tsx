@@ -8,7 +8,7 @@ import { call, type ResponseOf } from '../../api.ts';
 import { useLive } from '../../live.ts';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { FirstUse } from '../../parts/first-use.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useAction, useResource } from '../../resource.ts';
@@ -105,10 +105,7 @@ function Card({ nicknames, isVerified }: CardProps) {
       <div aria-busy={settings.isLoading}>
         <Examples addresses={addressesOf(settings.value?.settings)} />
       </div>
-      <p class={isVerified ? 'first-verification done' : 'first-verification'}>
-        <Icon name={isVerified ? 'success' : 'wait'} />
-        {isVerified ? texts.verified : texts.waiting}
-      </p>
+      <FirstUse isDone={isVerified} waiting={texts.waiting} done={texts.verified} />
       {isVerified && <NextSteps />}
       {secret.value !== undefined && (
         <KeySecretDialog

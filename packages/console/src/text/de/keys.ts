@@ -78,6 +78,7 @@ export const keys = {
   use: 'So verwenden Sie diesen Schlüssel',
   useKey: 'Ein Programm sendet den Schlüssel mit jeder Anfrage, als „Authorization: Bearer …“ oder „X-API-Key: …“.',
   useService: 'Ein Dienst sendet ihn an Keyreeve, um die Schlüssel seiner Aufrufer zu prüfen.',
+  useManagement: 'Ein Backend sendet ihn an Keyreeve, um die Konten und Schlüssel seiner Kunden zu verwalten.',
   usePublicKey:
     'Sein Client signiert mit dem privaten Schlüssel eine Assertion und erhält dafür ein kurzlebiges Geheimnis.',
   stored: 'Ich habe es gespeichert',

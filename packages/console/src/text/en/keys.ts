@@ -76,6 +76,7 @@ export const keys = {
   use: 'How to use this key',
   useKey: 'A program sends the key with each request, as “Authorization: Bearer …” or “X-API-Key: …”.',
   useService: 'A service sends it to Keyreeve to verify the keys of its callers.',
+  useManagement: 'A backend sends it to Keyreeve to manage the accounts and keys of its customers.',
   usePublicKey: 'Its client signs an assertion with the private key, and gets a short-lived secret for it.',
   stored: 'I have stored it',
   closeUnstored: 'The secret is not shown again. Close without storing it?',

@@ -25,13 +25,17 @@ export function smtpOauthOf({
 }
 
 /** @returns what is wrong with settings that are each valid */
-export function mailMistakes(config: Values & { readonly isSignUpOpen: boolean }): string[] {
+export function mailMistakes(
+  config: Values & { readonly isSignUpOpen: boolean; readonly hasManagementKeys: boolean },
+): string[] {
   const { smtpUrl, mailFrom, smtpOauthTokenUrl, smtpOauthClientId, smtpOauthClientSecret, smtpOauthScope } = config;
   const mistakes: string[] = [];
   if ((smtpUrl === undefined) !== (mailFrom === undefined))
     mistakes.push('KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM must both be set, or neither');
   if (config.isSignUpOpen && smtpUrl === undefined)
     mistakes.push('KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL: an email address is verified by mail');
+  if (config.hasManagementKeys && smtpUrl === undefined)
+    mistakes.push('KEYREEVE_CONSOLE_MANAGEMENT_KEYS can be on only with KEYREEVE_SMTP_URL: administrators get a mail');
   const together = [smtpOauthTokenUrl, smtpOauthClientId, smtpOauthClientSecret, smtpOauthScope];
   if (together.every((value) => value === undefined)) return mistakes;
   if (!smtpOauthOf(config))

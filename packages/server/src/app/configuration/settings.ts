@@ -116,6 +116,12 @@ export const settings = {
     '`off`: the console shows service accounts only to administrators. The API is the same.',
     flag('on', ['on', 'off']),
   ),
+  hasManagementKeys: setting(
+    'KEYREEVE_CONSOLE_MANAGEMENT_KEYS',
+    'off',
+    '`on`: administrators can create [management keys](service-accounts.md#without-a-shell) in the console and the API, with password and second factor. It requires mail.',
+    flag('on', ['off', 'on']),
+  ),
   mark: setting(
     'KEYREEVE_MARK',
     '',

@@ -28,7 +28,9 @@ export function singleSignOnOf({
 }
 
 /** @returns what is wrong with settings that are each valid */
-export function singleSignOnMistakes(config: Values & { readonly hasConsole: boolean }): string[] {
+export function singleSignOnMistakes(
+  config: Values & { readonly hasConsole: boolean; readonly hasManagementKeys: boolean },
+): string[] {
   const { ssoIssuer, ssoClientId, ssoClientSecret, ssoAdminClaim, ssoAdminValue } = config;
   const mistakes: string[] = [];
   const together = [ssoIssuer, ssoClientId, ssoClientSecret, ssoAdminClaim, ssoAdminValue];
@@ -43,5 +45,9 @@ export function singleSignOnMistakes(config: Values & { readonly hasConsole: boo
     mistakes.push('KEYREEVE_SSO_SCOPE must contain the scope openid');
   if (!isSet && !config.mayAdministratorsUsePasswords)
     mistakes.push('KEYREEVE_ADMIN_PASSWORDS can be off only with KEYREEVE_SSO_ISSUER: no administrator could sign in');
+  if (config.hasManagementKeys && !config.mayAdministratorsUsePasswords)
+    mistakes.push(
+      'KEYREEVE_CONSOLE_MANAGEMENT_KEYS can be on only if KEYREEVE_ADMIN_PASSWORDS is on: it requires the password of an administrator',
+    );
   return mistakes;
 }

@@ -49,6 +49,7 @@ const defaults: Config = {
   audience: undefined,
   hasConsole: true,
   hasDocs: true,
+  hasManagementKeys: false,
   consoleUrl: undefined,
   hasConsoleServiceAccounts: true,
   mark: undefined,

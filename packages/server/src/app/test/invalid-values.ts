@@ -173,6 +173,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_CORS_ORIGINS', 'capacitor:localhost', /must be like/],
   ['KEYREEVE_CORS_ORIGINS', 'capacitor://a@localhost', /must be like/],
   ['KEYREEVE_CORS_ORIGINS', 'chrome-extension://*', /must be like/],
+  ['KEYREEVE_CONSOLE_MANAGEMENT_KEYS', 'true', /must be one of off, on, not “true”/],
   ['KEYREEVE_SIGNUP', 'true', /must be one of closed, open, not “true”/],
   ['KEYREEVE_SMTP_URL', 'mail.example.com:587', /must be like smtps:/],
   ['KEYREEVE_SMTP_URL', 'https://mail.example.com', /must be like smtps:/],

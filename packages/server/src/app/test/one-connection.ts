@@ -298,6 +298,18 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
     const administrator = await newAdministrator(app, newEmail());
     return administer(app, administrator, 'POST', `accounts/${account.id}/remove-second-factor`);
   }),
+  adminCreateManagementKey: withFactor(async ({ client: { app } }, user, code) => {
+    await app.service.services.accounts.setRole(operator, user.account.id, 'admin');
+    const proof = { currentPassword: password, code };
+    const bounds = { addresses: ['127.0.0.1'], expiresAt: new Date(app.clock.now() + 86_400_000).toISOString() };
+    return administer(app, user, 'POST', 'management-keys', {
+      name: 'backend',
+      nickname: 'first',
+      ...bounds,
+      ...proof,
+    });
+  }),
+  adminCreateKey: administered('POST', ({ serviceId }) => `accounts/${serviceId}/api-keys`, { nickname: 'second' }),
   adminListKeys: administered('GET', ({ account }) => `accounts/${account.id}/api-keys`),
   adminGetKeyUsage: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}/usage`),
   adminGetKey: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),

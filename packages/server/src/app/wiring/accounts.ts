@@ -3,6 +3,7 @@ import { Administration } from '../../modules/administration/administration.ts';
 import { Directory } from '../../modules/administration/directory.ts';
 import { EmailSetting } from '../../modules/administration/email-setting.ts';
 import { FirstAdministrator } from '../../modules/administration/first-administrator.ts';
+import { KeyCreation } from '../../modules/administration/key-creation.ts';
 import { KeyFinder } from '../../modules/administration/key-finder.ts';
 import { SelfService } from '../../modules/self-service/self-service.ts';
 import { deleteCodeFile } from '../installation/first-start.ts';
@@ -17,6 +18,14 @@ export function wireAccounts(wiring: WiringCore, signIn: SignInServices, keys: K
   const { isSignUpOpen } = config;
   const onCreated = () => deleteCodeFile(config);
   const { apiKeys, keyChanges, keyUsage } = keys;
+  const keyCreation = new KeyCreation({
+    ...core,
+    apiKeys,
+    bucketHash: wiring.creationLimits?.bucketHash,
+    mailer,
+    ownerProofs: signIn.ownerProofs,
+    serviceAccounts: keys.serviceAccounts,
+  });
   const managed = { apiKeys, keyChanges, keyUsage, managedChanges: wiring.creationLimits };
   return {
     selfService: new SelfService({
@@ -36,6 +45,9 @@ export function wireAccounts(wiring: WiringCore, signIn: SignInServices, keys: K
     directory: new Directory(core),
     emailSetting: new EmailSetting({ ...core, codes, mailer }),
     firstAdministrator: new FirstAdministrator({ ...core, codes, hasher, rules, onCreated }),
+    keyCreation,
+    /** Undefined unless KEYREEVE_CONSOLE_MANAGEMENT_KEYS is on. */
+    managementKeys: config.hasManagementKeys ? keyCreation : undefined,
     keyFinder: new KeyFinder({ ...core, hash: wiring.keys.apiKeyHash, apiKeys }),
   };
 }

@@ -50,6 +50,7 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
         docs: config.hasDocs,
         scopesCatalogue: config.scopes === 'catalogue',
         serviceAccounts: config.hasConsoleServiceAccounts,
+        managementKeys: config.hasManagementKeys,
       },
     },
   });

@@ -12,6 +12,7 @@ import { RequestLimits } from '../../modules/rate-limits/request-limits.ts';
 import { SecondFactorLimits } from '../../modules/rate-limits/second-factor-limits.ts';
 import { SignInLimits } from '../../modules/rate-limits/sign-in-limits.ts';
 import { Enrolment } from '../../modules/second-factors/enrolment.ts';
+import { OwnerProofs } from '../../modules/second-factors/owner-proofs.ts';
 import { SecondFactors } from '../../modules/second-factors/second-factors.ts';
 import { assertSessionValidTx } from '../../modules/sessions/store.ts';
 import { RefreshTokens } from '../../modules/tokens/refresh-token.ts';
@@ -91,18 +92,13 @@ function wireSecondFactors(wiring: WiringCore, passwords: Passwords) {
     }),
   };
   const passkeySignIns = new PasskeySignIns(passkeyCore);
+  const ownerProofs = new OwnerProofs({ currentPassword, secondFactors, passkeys: passkeySignIns.ownerChecks });
   return {
     secondFactors,
+    ownerProofs,
     passkeySignIns,
     passkeys: new Passkeys({ ...passkeyCore, accounts, requests, secondFactors }),
-    enrolment: new Enrolment({
-      ...core,
-      accounts,
-      currentPassword,
-      mailer,
-      secondFactors,
-      passkeys: passkeySignIns.ownerChecks,
-    }),
+    enrolment: new Enrolment({ ...core, accounts, currentPassword, mailer, ownerProofs, secondFactors }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Language } from '@keyreeve/contract';
 import type { Act, Guard, Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventTx, type AccountEvent } from '../audit/audit.ts';
 import { deleteCodesTx } from '../one-time-codes/store.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { keepingAnAdministratorTx, prepareAdministratorTx } from './administrators-store.ts';
@@ -168,8 +168,8 @@ export const findAccount = (db: Db, id: string, canonicalEmail: string): Promise
 export const findCredentials = (db: Db, canonicalEmail: string): Promise<CredentialsRow | undefined> =>
   db.get(selectCredentials, [canonicalEmail]);
 
-export const findCredentialsById = (db: Db, id: string): Promise<CredentialsRow | undefined> =>
-  db.get(selectCredentialsById, [id]);
+export const findCredentialsById = (reader: Pick<Reader, 'get'>, id: string): Promise<CredentialsRow | undefined> =>
+  reader.get(selectCredentialsById, [id]);
 
 /** Oldest first. @param after the last account of the previous page; undefined for the first page */
 export const listAccounts = (

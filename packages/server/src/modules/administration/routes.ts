@@ -3,17 +3,22 @@ import * as contract from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { OwnerOf } from '../api-keys/key-owner.ts';
-import { toChangeRequest } from '../api-keys/key-request.ts';
-import { toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
+import { toChangeRequest, toTime } from '../api-keys/key-request.ts';
+import { toFullKey, toKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
+import { invalidAt } from '../../foundation/errors.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
+import type { RouteResponse } from '../../http/response.ts';
 import { toUsage } from '../key-usage/routes.ts';
+import type { FactorAnswer } from '../second-factors/owner-proofs.ts';
+import { toServiceAccount } from '../service-accounts/routes.ts';
 import type { Entitlements } from '../scope-catalogue/entitlements.ts';
 import type { TokenPairs } from '../tokens/token-pairs.ts';
 import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
 import type { EmailSetting } from './email-setting.ts';
 import type { FirstAdministrator } from './first-administrator.ts';
+import type { CreatedKey, KeyCreation, Proof } from './key-creation.ts';
 import type { KeyFinder } from './key-finder.ts';
 
 export interface AdminParts {
@@ -25,6 +30,7 @@ export interface AdminParts {
   readonly emailSetting: EmailSetting;
   readonly entitlements: Entitlements;
   readonly firstAdministrator: FirstAdministrator;
+  readonly keyCreation: KeyCreation;
   readonly keyFinder: KeyFinder;
 }
 
@@ -130,8 +136,17 @@ function readingRoutes({ accounts, apiKeys, tokenPairs, directory }: AdminParts)
 }
 
 /** Routes for single API keys and sessions. */
-function partRoutes({ administration, directory, keyFinder }: AdminParts): readonly Route[] {
+function partRoutes({ administration, directory, keyCreation, keyFinder }: AdminParts): readonly Route[] {
   return [
+    route(contract.adminCreateKey, async ({ principal, params, body, clientIp }) => {
+      const { currentPassword, code, passkey, expiresAt, ...others } = body;
+      const request = { ...others, expiresAt: toTime(expiresAt) };
+      const proof = currentPassword === undefined ? undefined : proofOf({ currentPassword, code, passkey }, clientIp);
+      const account = await directory.read(params.id);
+      const create = () => keyCreation.create(principal, account, request, proof);
+      const created = await directory.confirmingAbsence(account.id, create);
+      return createdAt(account.id, created, toCreatedKey(created));
+    }),
     route(contract.adminFindKey, async ({ principal, body }) => ({
       status: 200,
       body: await keyFinder.find(principal, body.key),
@@ -157,6 +172,40 @@ function partRoutes({ administration, directory, keyFinder }: AdminParts): reado
       return { status: 200, body: { message: 'The session has ended.' } };
     }),
   ];
+}
+
+/** Only if the operator permits it. */
+export const managementKeyRoutes = (keyCreation: KeyCreation): readonly Route[] => [
+  route(contract.adminCreateManagementKey, async ({ principal, body, clientIp }) => {
+    const { nickname, addresses, expiresAt } = body;
+    const request = { owner: targetOf(body), nickname, addresses, expiresAt: Date.parse(expiresAt) };
+    const created = await keyCreation.createManagementKey(principal, request, proofOf(body, clientIp));
+    const serviceAccount = toServiceAccount(created.serviceAccount);
+    return createdAt(serviceAccount.id, created, { serviceAccount, apiKey: toCreatedKey(created) });
+  }),
+];
+
+/** @throws DomainError `invalid_request` unless the body has either a name or the id of an account */
+function targetOf({ name, accountId }: contract.NewManagementKeyBody): { name: string } | { accountId: string } {
+  if (name !== undefined && accountId === undefined) return { name };
+  if (accountId !== undefined && name === undefined) return { accountId };
+  throw invalidAt('/name', 'Expected either `name` or `accountId`.');
+}
+
+const proofOf = (
+  { currentPassword, code, passkey }: FactorAnswer & { readonly currentPassword: string },
+  clientIp: string,
+): Proof => ({ currentPassword: new Secret(currentPassword), code, passkey, clientIp });
+
+const createdAt = (accountId: string, { key }: CreatedKey, body: object): RouteResponse => ({
+  status: 201,
+  headers: ['Location', `/admin/accounts/${accountId}/api-keys/${key.id}`],
+  body,
+});
+
+function toCreatedKey({ key, secret }: CreatedKey): contract.CreatedKey {
+  const { id, nickname, createdAt: at, updatedAt } = toKey(key);
+  return { id, nickname, key: secret.reveal(), createdAt: at, updatedAt };
 }
 
 /** The route for a client that has a code and no account. */

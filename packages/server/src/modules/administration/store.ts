@@ -1,6 +1,6 @@
 /** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ListTotal } from '@keyreeve/contract';
+import { limits, type ListTotal } from '@keyreeve/contract';
 import { hasAdministrator, lockAdministrationTx } from '../accounts/administrators-store.ts';
 import {
   createAccountTx,
@@ -23,7 +23,7 @@ import {
   redeemCodeTx,
   type NewCode,
 } from '../one-time-codes/store.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { readsOf } from '../../foundation/database/read-parts.ts';
 import { countInParts } from '../../foundation/database/totals.ts';
@@ -127,6 +127,13 @@ const selectByIds = sql<AdministeredRow>(
   onList(`select ${columns} from accounts a ${joinService} where a.id in ({ids}) order by a.email_key`),
 );
 // A confirmation is later than the session. The sign-in at the provider is not: `setAuthenticatedAtTx`.
+const selectMailedAdministrators = sql<{ email: string }>(
+  'list_mailed_administrators',
+  `select email from accounts
+   where role = 'admin' and kind = 'person' and disabled_at is null and unverified_since is null
+     and email_unconfirmed_since is null
+   order by case when id = $1 then 0 else 1 end, pk limit ${limits.administratorMailsMax}`,
+);
 const selectOnlySingleSignOn = sql<{ id: string }>(
   'select_only_sso_session',
   `select s.id from sso_sessions o join sessions s on s.id = o.session_id
@@ -322,6 +329,12 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
+
+/** Those who get mail about a management key: enabled, with a verified email address; first the one who created it. */
+export const listMailedAdministrators = (
+  reader: Pick<Reader, 'all'>,
+  creatorId: string,
+): Promise<{ email: string }[]> => reader.all(selectMailedAdministrators, [creatorId]);
 
 /** Whether the session began with single sign-on, and was not confirmed since with a credential of Keyreeve. */
 export const isOnlySingleSignOnTx = async (tx: Transaction, sessionId: string): Promise<boolean> =>

@@ -27,7 +27,7 @@ import { countKeys, pageKeys, searchKeys, type KeySearch } from './key-list.ts';
 import type { KeySettings } from './key-settings.ts';
 import { toApiKey, type ApiKey, type OwnedKey } from './key-view.ts';
 import { toMetadata } from './metadata.ts';
-import { createKey, type NewKey } from './new-key.ts';
+import { createKey, createNoticedKeyTx, type CreationRules, type NewKey } from './new-key.ts';
 import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { parsePublicKey } from './public-key.ts';
@@ -69,6 +69,16 @@ export interface KeyRequest {
   readonly granted?: readonly string[];
 }
 
+type MadeKey = Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>;
+
+/** A key that is not stored yet. */
+export interface PreparedKey {
+  readonly key: ApiKey;
+  readonly secret: Secret;
+  /** Returns the number of mails about the key, other than those of the caller. */
+  readonly storeTx: (tx: Transaction) => Promise<number>;
+}
+
 /** A random id from 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
 function randomKeyId(): number {
   const id = randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
@@ -97,19 +107,26 @@ export class ApiKeys {
    *   bad IP ranges or metadata, an unknown environment, or a reserved scope in a further one, `invalid_access_token` when the session has ended, `invalid_management_key`
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
-    const { hash } = this.#options;
-    const made = (prefix: string) => {
-      const secret = makeKey(prefix);
-      const isRecorded = this.#recordedPrefixes.has(prefix);
-      const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret) };
-      return { id: randomKeyId(), ...stored, secret, prefix: isRecorded ? undefined : prefix };
-    };
-    const {
-      key,
-      made: { secret, prefix },
-    } = await this.#create(principal, accountId, request, made);
-    if (prefix !== undefined) this.#recordedPrefixes.add(prefix);
-    return { ...key, secret };
+    const { key, made } = await this.#create(principal, accountId, request, (prefix) => this.#newSecret(prefix));
+    if (made.prefix !== undefined) this.#recordedPrefixes.add(made.prefix);
+    return { ...key, secret: made.secret };
+  }
+
+  /**
+   * {@link create} in a transaction of the caller, which also makes other changes, such as the creation of the account.
+   * @throws DomainError as `create`; `storeTx` too
+   */
+  prepare(principal: Principal, accountId: string, request: KeyRequest): PreparedKey {
+    const { key, creator, shown, made } = this.#prepare(principal, accountId, request, (prefix) =>
+      this.#newSecret(prefix),
+    );
+    return { key: shown, secret: made.secret, storeTx: (tx) => createNoticedKeyTx(tx, creator, key, this.#rules) };
+  }
+
+  #newSecret(prefix: string): MadeKey & { readonly secret: Secret } {
+    const secret = makeKey(prefix);
+    const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret) };
+    return { id: randomKeyId(), ...stored, secret, prefix: this.#recordedPrefixes.has(prefix) ? undefined : prefix };
   }
 
   /**
@@ -151,18 +168,39 @@ export class ApiKeys {
     return key;
   }
 
-  async #create<Made extends Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>>(
+  async #create<Made extends MadeKey>(
     principal: Principal,
     accountId: string,
     request: KeyRequest,
     make: (prefix: string) => Made,
   ): Promise<{ key: ApiKey; made: Made }> {
-    const { db, clock, hasCatalogue, keysPerAccountMax, lifetimeDaysMax } = this.#options;
-    const { creationLimits, creationNotices, environments } = this.#options;
+    const { db, creationNotices } = this.#options;
+    const { key, creator, shown, made } = this.#prepare(principal, accountId, request, make);
+    if (!db.isWriterFree) await this.#assertCreatable(principal, key);
+    await createKey(db, creator, key, this.#rules);
+    creationNotices.sendSoon();
+    return { key: shown, made };
+  }
+
+  get #rules(): CreationRules {
+    const { keysPerAccountMax: keysMax, creationLimits, creationNotices } = this.#options;
+    return { keysMax, creationLimits, creationNotices };
+  }
+
+  /** Checks what does not depend on the database. */
+  #prepare<Made extends MadeKey>(
+    principal: Principal,
+    accountId: string,
+    request: KeyRequest,
+    make: (prefix: string) => Made,
+  ): { key: NewKey; creator: Principal; shown: ApiKey; made: Made } {
+    const { clock, environments, hasCatalogue, lifetimeDaysMax } = this.#options;
+    const { granted = [] } = request;
     const nickname = validateNickname(request.nickname);
-    const scopes = validateScopes(principal, accountId, request.scopes ?? [], request.granted);
+    const scopes = validateScopes(principal, accountId, request.scopes ?? [], granted);
     const now = clock.now();
-    const needsRole = principal.kind === 'account' && hasReservedScope(scopes);
+    const needsRole =
+      principal.kind === 'account' && hasReservedScope(scopes.filter((scope) => !granted.includes(scope)));
     if (needsRole) assertRecentSignIn(principal, now);
     // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
@@ -186,14 +224,11 @@ export class ApiKeys {
       now,
       grants: scopesToGrant(principal, scopes, hasCatalogue),
     };
-    if (!db.isWriterFree) await this.#assertCreatable(principal, key);
-    await createKey(db, creator, key, { keysMax: keysPerAccountMax, creationLimits, creationNotices });
-    creationNotices.sendSoon();
     const shownEnvironment = environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
     const others = { environment: shownEnvironment, createdAt: now, updatedAt: now };
     const { id, hint, publicKey = null } = key;
-    return { key: { id, nickname, scopes, expiresAt, hint, publicKey, ...noState, ...others }, made };
+    return { key, creator, shown: { id, nickname, scopes, expiresAt, hint, publicKey, ...noState, ...others }, made };
   }
 
   /**

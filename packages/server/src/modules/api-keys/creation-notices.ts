@@ -8,7 +8,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { countKeyMailTx } from '../rate-limits/key-mail-limits.ts';
-import { describeKey, listRecipients } from './key-mail-store.ts';
+import { describeKey, emailOf, listRecipients } from './key-mail-store.ts';
 
 export interface CreationNoticesOptions {
   readonly mailer: Mailer;
@@ -38,18 +38,29 @@ export class CreationNotices {
     return isOfOther && this.#options.mailer.isConfigured;
   }
 
-  /** Queues a mail to each recipient except the creator. Call it at the end of the transaction of the creation. */
-  async queueTx(tx: Transaction, principal: Principal, key: CreatedKey): Promise<void> {
+  /**
+   * Queues a mail to each recipient except the creator. Call it at the end of the transaction of the creation.
+   * @returns their number
+   */
+  async queueTx(tx: Transaction, principal: Principal, key: CreatedKey): Promise<number> {
     const { mailer, bucketHash } = this.#options;
     const { accountId, scopes, now } = key;
     const creator = principal.kind === 'account' ? principal.accountId : undefined;
+    const by = creator !== undefined && isAdministration(principal) ? await emailOf(tx, creator) : undefined;
     const data = { at: toInstant(now), key: describeKey(key), scopes };
+    let queued = 0;
     // In the order of their ids, which prevents deadlocks.
     for (const { accountId: recipient, email, owner } of await listRecipients(tx, accountId)) {
       const mail = { accountId: recipient, kind: 'created keys' } as const;
       if (recipient === creator || !(await countKeyMailTx(tx, bucketHash, mail, now))) continue;
-      await queueMailTx(tx, mailer.prepare({ to: email, template: 'api_key_created', data: { ...data, owner } }));
+      const job =
+        by === undefined
+          ? mailer.prepare({ to: email, template: 'api_key_created', data: { ...data, owner } })
+          : mailer.prepare({ to: email, template: 'api_key_created_by_administrator', data: { ...data, owner, by } });
+      await queueMailTx(tx, job);
+      queued++;
     }
+    return queued;
   }
 
   /** To be called after the commit. */
@@ -57,3 +68,6 @@ export class CreationNotices {
     this.#options.mailer.sendSoon();
   }
 }
+
+const isAdministration = (principal: Principal): boolean =>
+  principal.kind === 'account' && principal.actsAs === 'administrator';

@@ -37,6 +37,12 @@ const selectRecipients = sql<Recipient>(
    order by 1`,
 );
 
+const selectEmail = sql<{ email: string }>('select_creator_email', 'select email from accounts where id = $1');
+
+/** For the text of a mail. */
+export const emailOf = async (reader: Pick<Reader, 'get'>, accountId: string): Promise<string | undefined> =>
+  (await reader.get(selectEmail, [accountId]))?.email;
+
 /** In the order of their ids. */
 export const listRecipients = (reader: Reader, accountId: string): Promise<Recipient[]> =>
   reader.all(selectRecipients, [accountId]);

@@ -1,7 +1,7 @@
 /** Stores a new key, in a transaction with its audit event and its mail. */
 import type { Principal } from '../../foundation/principal.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { fold } from '../../foundation/fold.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
@@ -48,13 +48,21 @@ export interface CreationRules {
 }
 /** @throws DomainError as {@link createKeyTx}; nothing is stored then */
 export async function createKey(db: Db, principal: Principal, key: NewKey, rules: CreationRules): Promise<void> {
+  if (!rules.creationNotices?.isNeeded(principal, key.accountId))
+    return db.perform(procedures.createKey, creationOf(principal, key, rules));
+  await db.transaction(async (tx) => void (await createNoticedKeyTx(tx, principal, key, rules)));
+}
+
+/** As {@link createKey}, in a transaction of the caller. @returns the number of mails about the key */
+export async function createNoticedKeyTx(
+  tx: Transaction,
+  principal: Principal,
+  key: NewKey,
+  rules: CreationRules,
+): Promise<number> {
   const { creationNotices } = rules;
-  const creation = creationOf(principal, key, rules);
-  if (!creationNotices?.isNeeded(principal, key.accountId)) return db.perform(procedures.createKey, creation);
-  await db.transaction(async (tx) => {
-    await createKeyTx(tx, creation);
-    await creationNotices.queueTx(tx, principal, key);
-  });
+  await createKeyTx(tx, creationOf(principal, key, rules));
+  return creationNotices?.isNeeded(principal, key.accountId) ? creationNotices.queueTx(tx, principal, key) : 0;
 }
 
 function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }: CreationRules): Creation {

@@ -10,7 +10,7 @@ import type { KeyDetailsRow, NewSecret } from './change-store.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import type { Replacement, RotationRequest } from './key-request.ts';
 import { invalidPublicKey, thumbprintOf } from './public-key.ts';
-import { hasReservedScope, splitScopes } from './scopes.ts';
+import { hasReservedScope, manageScope, splitScopes } from './scopes.ts';
 
 interface Rotation {
   readonly principal: Principal;
@@ -32,6 +32,7 @@ interface Rotation {
 export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
   const { principal, request, secret, now, clock } = rotation;
   assertMayManage(principal, before);
+  assertMayRotate(principal, before);
   assertNewPublicKey(secret, before, clock);
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
@@ -39,6 +40,18 @@ export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: numb
   return before.leakedAt === null
     ? planReplacement(before, request, rotation, at)
     : planAfterLeak(before, request, rotation, at);
+}
+
+/**
+ * A stolen session must not yield the secret of a management key, not even soon after the sign-in.
+ * @throws DomainError `reserved_scope`
+ */
+function assertMayRotate(principal: Principal, { scopes }: KeyDetailsRow): void {
+  if (principal.kind !== 'account' || !splitScopes(scopes).includes(manageScope)) return;
+  throw new DomainError('reserved_scope', {
+    detail:
+      'Only an operator rotates a management key, with `keyreeve key rotate`. Otherwise create another one, and delete this one when your backend uses the other.',
+  });
 }
 
 /** One public key that is both current and previous would stay valid after the end of the overlap. */

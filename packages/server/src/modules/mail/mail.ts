@@ -56,6 +56,18 @@ export interface MailData {
   keys_expiring: { day: string; owner: string; count: number; keys: readonly string[] };
   /** To the owner, or the managers of a service account, when another account or an operator creates a key. */
   api_key_created: { at: string; owner: string; key: string; scopes: readonly string[] };
+  /** The same, when the administrator with the email address `by` creates it. */
+  api_key_created_by_administrator: MailData['api_key_created'] & { by: string };
+  /** To administrators. `by`: the email address of the one who created the key; `until`: its expiry. */
+  management_key_created: {
+    at: string;
+    by: string;
+    clientIp: string;
+    owner: string;
+    key: string;
+    until: string;
+    addresses: readonly string[];
+  };
   /** Keys of the account `owner` that a leak has disabled: `count`, of which some are named; `others`: as `key_secrets_ended`. */
   keys_leaked: { at: string; owner: string; count: number; keys: readonly string[]; others: readonly string[] };
   /** Keys of the account `owner` of which a previous or short-lived secret has leaked and ended. */

@@ -6,7 +6,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
-import { redeemProofTx, type FactorProof, type FactorUse } from './second-factors.ts';
+import { redeemOwnProofTx, type OwnProof } from './owner-proofs.ts';
 import * as factors from './store.ts';
 import { assertSessionValidTx, endOtherSessionsTx } from '../sessions/store.ts';
 
@@ -65,15 +65,6 @@ export async function assertMayLackFactorTx(tx: Transaction, accountId: string):
     throw new DomainError('second_factor_required_by_policy');
 }
 
-/** A passkey that was valid when it was checked. */
-export interface PasskeyProof {
-  readonly kind: 'passkey';
-  /** Throws DomainError when another request has used the response first. */
-  readonly redeemTx: (tx: Transaction, use: FactorUse) => Promise<void>;
-}
-
-export type OwnProof = FactorProof | PasskeyProof;
-
 export interface OwnRemoval {
   readonly proof: OwnProof;
   readonly mailAbout: (keepsPasskeys: boolean) => NewJobRow | undefined;
@@ -89,7 +80,7 @@ export const removeOwnFactor = (db: Db, principal: AccountPrincipal, removal: Ow
     const { proof, mailAbout, now } = removal;
     const { accountId } = principal;
     await assertSessionValidTx(tx, { principal, now });
-    await redeemTx(tx, principal, proof, now);
+    await redeemOwnProofTx(tx, principal, proof, now);
     const keepsPasskeys = await factors.removeAppBesidePasskeysTx(tx, accountId);
     if (!keepsPasskeys) {
       await assertMayLackFactorTx(tx, accountId);
@@ -110,13 +101,7 @@ export const replaceCodes = (
   db.transaction(async (tx) => {
     const { accountId } = principal;
     await assertSessionValidTx(tx, { principal, now });
-    await redeemTx(tx, principal, proof, now);
+    await redeemOwnProofTx(tx, principal, proof, now);
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
-
-async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: OwnProof, now: number): Promise<void> {
-  // A change of factors is no sign-in: it does not vouch for the factor.
-  if (proof.kind === 'passkey') return proof.redeemTx(tx, { now, from: null });
-  if (!(await redeemProofTx(tx, principal, proof, { now, from: null }))) throw new DomainError('second_factor_wrong');
-}

@@ -4,12 +4,12 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { toTotal } from '../../foundation/database/totals.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
 import { isPrintable } from '../../foundation/printable.ts';
-import type { AccountPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
+import type { AccountPrincipal, Act, KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { isAccountId } from '../../foundation/account-id.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import { findLimitsTx } from '../accounts/limits-store.ts';
@@ -55,6 +55,20 @@ export class ServiceAccounts {
    *   `invalid_management_key`
    */
   async create(principal: Principal, creatorId: string, request: ServiceAccountRequest): Promise<ServiceAccountRow> {
+    const { row, storeTx } = await this.prepare(principal, creatorId, request);
+    await this.#options.db.transaction(storeTx);
+    return row;
+  }
+
+  /**
+   * {@link create} in a transaction of the caller, which also makes other changes: rejects early by reads, then stores.
+   * @throws DomainError as `create`; `storeTx` too
+   */
+  async prepare(
+    principal: Principal,
+    creatorId: string,
+    request: ServiceAccountRequest,
+  ): Promise<{ readonly row: ServiceAccountRow; readonly storeTx: (tx: Transaction) => Promise<void> }> {
     const { db, clock, creationLimits } = this.#options;
     const now = clock.now();
     const row = {
@@ -68,23 +82,25 @@ export class ServiceAccounts {
     // A rejected creation does not occupy the writer.
     if (creationLimits && isCounted(principal)) await assertCreationAllowed(db, creationLimits, principal, now);
     assertFree(await store.findTaken(db, creatorId, row, ''));
-    await db.transaction(async (tx) => {
-      // The creator's service accounts are counted, so it creates one after another.
-      await allInOrder([lockAccountTx(tx, creatorId), assertCredentialValidTx(tx, principal, now)]);
-      if (!(await store.isEligibleTx(tx, creatorId)))
-        throw new DomainError(principal.kind === 'operator' ? 'manager_not_eligible' : 'email_unverified');
-      // An administrator limited what the keys of the person can use. A backend limits each tenant instead.
-      if (principal.kind === 'account' && (await findLimitsTx(tx, creatorId)) !== null)
-        throw new DomainError('account_limited');
-      await countNewTx(tx, { principal, now }, creatorId, creationLimits);
-      await insertServiceAccountTx(tx, row.id, now);
-      if (!(await store.storeNewTx(tx, row))) assertFree(await store.findTaken(tx, creatorId, row, ''));
-      await store.addManagerTx(tx, row.id, creatorId, now);
-      const { name, externalId } = row;
-      const event = { at: now, principal, action: 'service_account.created', accountId: row.id } as const;
-      await recordAccountEventTx(tx, { ...event, details: { name, externalId, manager: creatorId } });
-    });
-    return row;
+    return { row, storeTx: (tx) => this.#storeNewTx(tx, { principal, now }, creatorId, row) };
+  }
+
+  async #storeNewTx(tx: Transaction, act: Act, creatorId: string, row: ServiceAccountRow): Promise<void> {
+    const { principal, now } = act;
+    // The creator's service accounts are counted, so it creates one after another.
+    await allInOrder([lockAccountTx(tx, creatorId), assertCredentialValidTx(tx, principal, now)]);
+    if (!(await store.isEligibleTx(tx, creatorId)))
+      throw new DomainError(principal.kind === 'operator' ? 'manager_not_eligible' : 'email_unverified');
+    // An administrator limited what the keys of the person can use. A backend limits each tenant instead.
+    if (principal.kind === 'account' && (await findLimitsTx(tx, creatorId)) !== null)
+      throw new DomainError('account_limited');
+    await countNewTx(tx, act, creatorId, this.#options.creationLimits);
+    await insertServiceAccountTx(tx, row.id, now);
+    if (!(await store.storeNewTx(tx, row))) assertFree(await store.findTaken(tx, creatorId, row, ''));
+    await store.addManagerTx(tx, row.id, creatorId, now);
+    const { name, externalId } = row;
+    const event = { at: now, principal, action: 'service_account.created', accountId: row.id } as const;
+    await recordAccountEventTx(tx, { ...event, details: { name, externalId, manager: creatorId } });
   }
 
   /**

@@ -58,7 +58,7 @@ function AccountView({ id }: { readonly id: string }) {
           <div class="sections">
             <Notices account={loaded} />
             <AccountFacts account={loaded} />
-            <KeysSection id={id} changes={changes} />
+            <KeysSection account={loaded} changes={changes} />
             {loaded.kind === 'service' ? (
               <ManagersSection id={id} isAdministered />
             ) : (

@@ -16,6 +16,7 @@ import { text } from '../../../text/text.ts';
 import { firstMatches } from '../bounded-search.ts';
 import { AccountState, accountPath, nameOf, type ListedAccount } from './account.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
+import { ManagementKeyDialog } from './management-key-dialog.tsx';
 
 type Query = NonNullable<RequestOf<'GET /admin/accounts'>['query']>;
 
@@ -44,6 +45,7 @@ export function AccountsPage() {
   const { route } = useLocation();
   const texts = adminText.accounts;
   const isInviting = useSignal(false);
+  const isCreatingKey = useSignal(false);
   const list = useList<ListedAccount>(
     ['search', 'kind', 'role', 'state', 'creatorId'],
     firstMatches(async ({ search, ...filters }, signal, first) => {
@@ -58,9 +60,14 @@ export function AccountsPage() {
       title={adminText.general.accounts}
       actions={
         config.value?.features.mail && (
-          <Button kind="primary" icon="plus" onClick={() => void (isInviting.value = true)}>
-            {texts.invite}
-          </Button>
+          <>
+            {config.value.features.managementKeys && (
+              <Button onClick={() => void (isCreatingKey.value = true)}>{adminText.managementKeys.create}</Button>
+            )}
+            <Button kind="primary" icon="plus" onClick={() => void (isInviting.value = true)}>
+              {texts.invite}
+            </Button>
+          </>
         )
       }
     >
@@ -86,6 +93,14 @@ export function AccountsPage() {
           columns={columns()}
         />
       </div>
+      {isCreatingKey.value && (
+        <ManagementKeyDialog
+          onClose={(created) => {
+            isCreatingKey.value = false;
+            if (created) route(accountPath(created.serviceAccount.id));
+          }}
+        />
+      )}
       {isInviting.value && (
         <InviteDialog
           onClose={() => void (isInviting.value = false)}

@@ -37,6 +37,8 @@ export const mail: AdminTexts['mail'] = {
     suspicious_sign_in: 'Verdächtige Anmeldung',
     keys_expiring: 'API-Schlüssel laufen ab',
     api_key_created: 'API-Schlüssel erstellt',
+    api_key_created_by_administrator: 'API-Schlüssel von einem Administrator erstellt',
+    management_key_created: 'Verwaltungsschlüssel erstellt',
     keys_leaked: 'API-Schlüssel bekannt geworden',
     key_secrets_ended: 'Geheimnisse von API-Schlüsseln bekannt geworden',
     account_deleted: 'Konto gelöscht',

@@ -11,6 +11,8 @@ export const problems = {
   email_unconfirmed:
     'Die neue E-Mail-Adresse des Kontos ist noch nicht bestätigt, deshalb kann kein Link an sie gesendet werden.',
   email_unverified: 'Die E-Mail-Adresse des Kontos ist nicht bestätigt.',
+  key_limit_reached: 'Das Konto hat die Höchstzahl an Schlüsseln. Löschen Sie einen, der nicht mehr gebraucht wird.',
+  reserved_scope: 'Ein Schlüssel eines anderen Kontos kann keinen Scope erhalten, der mit „keyreeve:“ beginnt.',
   key_leaked:
     'Das Geheimnis ist öffentlich geworden. Nur der Besitzer kann es ersetzen, um den Schlüssel zu verwenden.',
   last_administrator: 'Das ist der letzte Administrator. Geben Sie zuerst einem anderen Konto die Rolle.',

@@ -35,6 +35,8 @@ export const mail = {
     suspicious_sign_in: 'Suspicious sign-in',
     keys_expiring: 'API keys expire',
     api_key_created: 'API key created',
+    api_key_created_by_administrator: 'API key created by an administrator',
+    management_key_created: 'Management key created',
     keys_leaked: 'API keys leaked',
     key_secrets_ended: 'Secrets of API keys leaked',
     account_deleted: 'Account deleted',

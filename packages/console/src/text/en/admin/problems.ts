@@ -8,6 +8,8 @@ export const problems = {
   email_changed_recently: 'The email address was changed recently. Choose where the link is sent.',
   email_unconfirmed: 'The new email address of the account is not confirmed yet, so no link can be sent to it.',
   email_unverified: 'The email address of the account is not verified.',
+  key_limit_reached: 'The account has the maximum number of keys. Delete one that is no longer used.',
+  reserved_scope: 'A key of another account cannot get a scope that begins with “keyreeve:”.',
   key_leaked: 'The secret has leaked. Only its owner can rotate it to use the key again.',
   last_administrator: 'This is the last administrator. Give another account the role first.',
   own_account: 'You cannot do this to your own account.',

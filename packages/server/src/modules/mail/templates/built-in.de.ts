@@ -177,7 +177,7 @@ Entfernen Sie diesen Passkey und fügen Sie einen neuen hinzu. Falls Sie das nic
   },
   recovery_code_used: {
     subject: 'Ein Wiederherstellungscode Ihres Kontos bei {{product}} wurde verwendet',
-    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{clientIp}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.
+    text: `Am {{at}} wurde von der IP-Adresse {{clientIp}} aus ein Wiederherstellungscode Ihres Kontos bei {{product}} statt des zweiten Faktors verwendet. Verbleibende Codes: {{remaining}}.
 
 ${notYou}`,
   },
@@ -208,6 +208,30 @@ Er gilt ab sofort. Seine Berechtigungen (Scopes):
 {{scopes}}
 
 Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich an den Betreiber von {{product}}. Andernfalls müssen Sie nichts tun.`,
+  },
+  api_key_created_by_administrator: {
+    subject: 'Ein Administrator von {{product}} hat einen API-Schlüssel für Sie erstellt',
+    text: `Am {{at}} hat der Administrator {{by}} von {{product}} einen API-Schlüssel für {{owner}} erstellt:
+
+{{key}}
+
+Er gilt ab sofort. Sein Geheimnis wurde dem Administrator einmal angezeigt. Seine Berechtigungen (Scopes):
+
+{{scopes}}
+
+Um den Schlüssel zu löschen, melden Sie sich bei {{product}} an, öffnen Sie Ihre API-Schlüssel oder das Dienstkonto und löschen Sie ihn dort. Ein Programm sendet DELETE /auth/api-keys/<id>, wobei <id> die oben genannte Zahl ist. Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich an den Betreiber von {{product}}. Andernfalls müssen Sie nichts tun.`,
+  },
+  management_key_created: {
+    subject: 'Bei {{product}} wurde ein Verwaltungsschlüssel erstellt',
+    text: `Am {{at}} hat der Administrator {{by}} einen Verwaltungsschlüssel des Dienstkontos {{owner}} bei {{product}} erstellt, von der IP-Adresse {{clientIp}}:
+
+{{key}}
+
+Mit ihm erstellt ein Backend Konten und API-Schlüssel für seine Kunden. Er gilt bis {{until}}, aus diesen IP-Bereichen:
+
+{{addresses}}
+
+Die Administratoren von {{product}} erhalten diese E-Mail. Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn jetzt und melden Sie das Konto {{by}} als kompromittiert. Andernfalls müssen Sie nichts tun.`,
   },
   keys_leaked: {
     subject: 'API-Schlüssel bei {{product}} sind bekannt geworden und gesperrt',

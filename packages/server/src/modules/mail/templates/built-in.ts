@@ -186,7 +186,7 @@ Remove this passkey and add a new one. If this was not you, also set a new passw
   },
   recovery_code_used: {
     subject: 'A recovery code of your account with {{product}} was used',
-    text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{clientIp}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.
+    text: `At {{at}}, a recovery code of your account with {{product}} was used instead of the second factor, from the IP address {{clientIp}}. Recovery codes left: {{remaining}}.
 
 ${notYou}`,
   },
@@ -217,6 +217,30 @@ It can be used from now on. Its scopes:
 {{scopes}}
 
 If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
+  },
+  api_key_created_by_administrator: {
+    subject: 'An administrator of {{product}} created an API key for you',
+    text: `At {{at}}, the administrator {{by}} of {{product}} created an API key for {{owner}}:
+
+{{key}}
+
+It can be used from now on. Its secret was shown to the administrator once. Its scopes:
+
+{{scopes}}
+
+To delete the key, sign in to {{product}}, open your API keys or the service account, and delete it there. A program sends DELETE /auth/api-keys/<id>, where <id> is the number above. If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
+  },
+  management_key_created: {
+    subject: 'A management key was created at {{product}}',
+    text: `At {{at}}, the administrator {{by}} created a management key of the service account {{owner}} at {{product}}, from the IP address {{clientIp}}:
+
+{{key}}
+
+With it, a backend creates accounts and API keys for its customers. It is valid until {{until}}, from these IP ranges:
+
+{{addresses}}
+
+Administrators of {{product}} get this mail. If you do not expect this key, delete it now, and report the account {{by}} as compromised. Otherwise you need not do anything.`,
   },
   keys_leaked: {
     subject: 'API keys at {{product}} have leaked and are disabled',

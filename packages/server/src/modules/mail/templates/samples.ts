@@ -62,6 +62,22 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
     key: 'build server (4830184710273911, krv_…x7Qa)',
     scopes: ['orders:read', 'orders:write'],
   },
+  api_key_created_by_administrator: {
+    at,
+    owner: 'ada@example.com',
+    key: 'build server (4830184710273911, krv_…x7Qa)',
+    scopes: ['orders:read', 'orders:write'],
+    by: 'admin@example.com',
+  },
+  management_key_created: {
+    at,
+    by: 'admin@example.com',
+    clientIp,
+    owner: 'backend (acc_3K9vQm1ZyT4cW8nB6pXr2L)',
+    key: 'backend (4830184710273911, krv_…x7Qa)',
+    until: '2027-02-27T09:30:00.000Z',
+    addresses: ['203.0.113.7/32'],
+  },
   keys_leaked: {
     at,
     owner: 'ada@example.com',
