@@ -20,6 +20,7 @@ const accountArgument = ['<account>', 'email address or id'] as const;
 
 export function accountCommand(): Command {
   const account = new CliCommand('account')
+    .group('daily')
     .description('Create and manage accounts.')
     .references('docs/operating.md', 'database', 'masterKey');
   withPassword(account.command('create').argument('<email>', 'email address, which counts as verified'))

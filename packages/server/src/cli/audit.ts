@@ -25,6 +25,7 @@ interface VerifyOptions extends OutputOptions {
 
 export function auditCommand(setStatus: SetStatus): Command {
   const audit = new CliCommand('audit')
+    .group('operate')
     .lowPriority()
     .description('Verify, export and cut the audit log.')
     .references('docs/audit.md', 'database', 'masterKey');

@@ -6,6 +6,14 @@ import { settings } from '../app/configuration/settings.ts';
 /** Sets the exit status of the program. */
 export type SetStatus = (status: number) => void;
 
+/** The headings of the help, in its order. Every command of the program belongs to one group. */
+const groups = {
+  daily: 'Daily (accounts, keys and what belongs to them):',
+  operate: 'Operate (run, check and maintain an installation):',
+  recover: 'Recover (after a loss or a leak):',
+} as const;
+export type Group = keyof typeof groups;
+
 export class CliCommand extends Command {
   /** Command lines of the help. Tests run them through the parser. */
   readonly exampleLines: string[] = [];
@@ -13,6 +21,8 @@ export class CliCommand extends Command {
   page: string | undefined;
   /** Settings in the help. Subcommands have those of their group. */
   keys: readonly (keyof Config)[] | undefined;
+  /** Of a command of the program. Subcommands have none. */
+  inGroup: Group | undefined;
   #isLowPriority = false;
 
   constructor(name?: string) {
@@ -25,6 +35,12 @@ export class CliCommand extends Command {
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);
+  }
+
+  /** The part of the help that lists the command. */
+  group(group: Group): this {
+    this.inGroup = group;
+    return this.helpGroup(groups[group]);
   }
 
   /** The command and its subcommands run at a lower priority than the service, if the system permits it. */

@@ -25,6 +25,7 @@ type Shell = (typeof shells)[number];
 
 export function completionCommand(): Command {
   return new CliCommand('completion')
+    .group('operate')
     .description('Print a script that completes commands and options in a shell.')
     .addArgument(new Argument('<shell>', 'shell that will run the script').choices(shells))
     .examples('keyreeve completion bash > /etc/bash_completion.d/keyreeve', 'keyreeve completion fish | source')
@@ -45,7 +46,7 @@ function casesOf(command: Command, path: string): Case[] {
   const options = help.visibleOptions(command).map(({ long, description }) => ({ word: long ?? '', description }));
   const subcommands = help
     .visibleCommands(command)
-    .map((child) => ({ word: child.name(), description: help.subcommandDescription(child) }));
+    .map((child) => ({ word: child.name(), description: `${groupOf(child)}${help.subcommandDescription(child)}` }));
   if (subcommands.length > 0) {
     return [
       ...command.commands.flatMap((child) => casesOf(child, `${path}${child.name()} `)),
@@ -67,6 +68,10 @@ function casesOf(command: Command, path: string): Case[] {
   const rest = { parts: [path, ''], candidates: options, paths: pathsIn(help.commandUsage(command)) };
   return [...optionValues, ...argumentValues, rest];
 }
+
+/** The candidates are in the order of the help, so those of a group are together. */
+const groupOf = (command: Command): string =>
+  command instanceof CliCommand && command.inGroup ? `${command.inGroup}: ` : '';
 
 const withoutDescription = (word: string): Candidate => ({ word, description: '' });
 

@@ -46,6 +46,7 @@ const lineCharsMax = 100;
 
 export function keyCommand(): Command {
   const key = new CliCommand('key')
+    .group('daily')
     .description('Create and manage API keys.')
     .references('docs/api-keys.md', 'database', 'masterKey', 'keyPrefix');
   withCreation(key.command('create'))

@@ -32,31 +32,32 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     .description('Self-hosted account authentication and API keys.')
     .version(version)
     .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve account create --help');
+  program.commandsGroup('Help:');
   program.option('--env-file <file>', 'read settings from this file');
   program.addHelpText('after', '\nDocumentation: README.md, docs/configuration.md');
   const commands = [
-    serveCommand(setStatus),
-    migrateCommand(),
     accountCommand(),
-    adminCommand(),
     keyCommand(),
     serviceAccountCommand(),
     scopeCommand(),
-    signingKeyCommand(),
-    masterKeyCommand(),
-    rootKeyCommand(),
     webhookCommand(setStatus),
-    importCommand(setStatus),
+    serveCommand(setStatus),
+    migrateCommand(),
+    adminCommand(),
+    doctorCommand(setStatus),
+    mailCommand(),
     auditCommand(setStatus),
     backupCommand(),
-    restoreCommand(),
-    journalCommand(),
+    signingKeyCommand(),
+    masterKeyCommand(),
+    importCommand(setStatus),
     moveCommand(),
     compactCommand(),
-    mailCommand(),
-    doctorCommand(setStatus),
     proveRevocationCommand(setStatus),
     completionCommand(),
+    restoreCommand(),
+    journalCommand(),
+    rootKeyCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   program.hook('preAction', (_, command) => {

@@ -7,6 +7,7 @@ import { operator, withInstallation } from './session.ts';
 
 export function scopeCommand(): Command {
   const scope = new CliCommand('scope')
+    .group('daily')
     .description('Manage the scope catalogue.')
     .references('docs/scopes.md', 'database', 'masterKey', 'scopes');
   scope

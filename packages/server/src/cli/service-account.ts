@@ -32,6 +32,7 @@ const externalIdCharsMax = 20;
 
 export function serviceAccountCommand(): Command {
   const service = new CliCommand('service-account')
+    .group('daily')
     .description('Manage service accounts, whose keys outlive the persons who create them.')
     .references('docs/service-accounts.md', 'database', 'masterKey');
   service

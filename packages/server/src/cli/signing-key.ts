@@ -8,6 +8,7 @@ import { operator, withInstallation } from './session.ts';
 
 export function signingKeyCommand(): Command {
   const signingKey = new CliCommand('signing-key')
+    .group('operate')
     .description('List and rotate the keys that sign access tokens.')
     .references('docs/operating.md', 'database', 'masterKey', 'jwtAlg');
   signingKey

@@ -10,6 +10,7 @@ import { UsageError } from './failure.ts';
 
 export function webhookCommand(setStatus: SetStatus): Command {
   const webhook = new CliCommand('webhook')
+    .group('daily')
     .description('Manage webhook endpoints.')
     .references('docs/webhooks.md', 'database', 'masterKey', 'webhookTargets');
   webhook

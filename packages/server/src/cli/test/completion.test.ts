@@ -56,7 +56,20 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve import accounts a', ['a file']],
   ['keyreeve restore --journal ', ['folder']],
   ['keyreeve unknown ', []],
+  ['keyreeve --env-file settings.env ac', ['account']],
 ];
+
+test('shells that show descriptions show the group of each command', () => {
+  for (const shell of ['zsh', 'fish'] as const) {
+    const script = completionScript(shell, program);
+    for (const text of [
+      'daily: Create and manage accounts',
+      'operate: Run the service',
+      'recover: Replay the deletion journal',
+    ])
+      assert.ok(script.includes(text), `${shell}: ${text}`);
+  }
+});
 
 suite('bash completes', { skip: skipReason('bash') }, () => {
   for (const [line, expected] of cases) {
