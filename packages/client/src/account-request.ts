@@ -7,6 +7,8 @@ export interface Service {
   readonly url: string;
   /** Allows `http:` to other hosts than loopback. */
   readonly allowPlainHttp?: boolean | undefined;
+  /** Of the requests, instead of that of this package. The list of sessions shows it. */
+  readonly userAgent?: string | undefined;
 }
 
 /** A problem document (RFC 9457) of the service. */
@@ -31,7 +33,7 @@ export class KeyreeveError extends Error {
 }
 
 export interface AccountRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the URL of the service, without a slash at the start. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,30 +41,62 @@ export interface AccountRequest {
 }
 
 const deadlineMs = 30_000;
+const contentBytesMax = 16_777_216;
 
 /**
  * Sends a request once.
- * @returns the content, undefined if there is none
- * @throws KeyreeveError for every response except success, and without a response within 30 s
+ * @returns the content, undefined if there is none or it is not JSON
+ * @throws KeyreeveError for every response except success, and without a complete response of at most 16 MiB within 30 s
  */
-export async function send(service: Service, { method, path, headers = {}, body }: AccountRequest): Promise<unknown> {
+export async function send(service: Service, request: AccountRequest): Promise<unknown> {
+  const response = await openResponse(service, request, AbortSignal.timeout(deadlineMs));
+  return parse(await textOf(response));
+}
+
+/**
+ * Sends a request once.
+ * @param signal ends the request, also while the content is read
+ * @returns a response of success, whose content the caller reads
+ * @throws KeyreeveError for every other response, also a redirect, and without one
+ */
+export async function openResponse(
+  service: Service,
+  { method, path, headers = {}, body }: AccountRequest,
+  signal: AbortSignal,
+): Promise<Response> {
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const agent = service.userAgent === undefined ? userAgent() : { 'User-Agent': service.userAgent };
   const url = serviceUrl(service, path);
-  let response: Response;
-  let text: string;
-  try {
-    const signal = AbortSignal.timeout(deadlineMs);
-    const all: Record<string, string> = { ...userAgent(), ...type, ...headers };
-    response = await fetch(url, { method, headers: all, redirect: 'manual', signal, ...content });
-    text = await response.text();
-  } catch (error) {
-    throw new KeyreeveError(0, { detail: 'Keyreeve gave no response.' }, null, error);
-  }
-  const value = parse(text);
-  if (response.ok) return value;
+  const all: Record<string, string> = { ...agent, ...type, ...headers };
+  const response = await fetch(url, { method, headers: all, redirect: 'manual', signal, ...content }).catch(noResponse);
+  if (response.ok) return response;
+  const value = parse(await textOf(response));
   const problem = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   throw new KeyreeveError(response.status, problem, response.headers.get('retry-after'));
+}
+
+function noResponse(error: unknown): never {
+  throw new KeyreeveError(0, { detail: 'Keyreeve gave no response.' }, null, error);
+}
+
+/** Without the limit, a host that is not Keyreeve could fill the memory. */
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let text = '';
+  let bytes = 0;
+  try {
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      bytes += part.value.length;
+      if (bytes > contentBytesMax) throw new Error('the response is too long');
+      text += decoder.decode(part.value, { stream: true });
+    }
+  } catch (error) {
+    void reader?.cancel().catch(() => undefined);
+    noResponse(error);
+  }
+  return text + decoder.decode();
 }
 
 function parse(text: string): unknown {

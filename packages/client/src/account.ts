@@ -14,7 +14,7 @@ import type {
 import { assertAddress } from './question.ts';
 import { serviceUrl } from './service-url.ts';
 
-export { KeyreeveError, type Service } from './account-request.ts';
+export { KeyreeveError, openResponse, send, type AccountRequest, type Service } from './account-request.ts';
 export type * from './account-types.ts';
 
 export interface SessionOptions extends Service {
