@@ -6,6 +6,7 @@ import { isAccountId } from '../../foundation/account-id.ts';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { findAccount } from '../accounts/store.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
@@ -15,6 +16,8 @@ import * as store from './store.ts';
 
 export interface AccountSearch extends PageRequest {
   readonly query?: string;
+  /** Only the account with this email, without the other filters. */
+  readonly email?: string;
   readonly role?: 'user' | 'admin' | undefined;
   readonly kind?: 'person' | 'service' | undefined;
   /** The id of the account that created a service account. */
@@ -81,7 +84,17 @@ export class Directory {
   }
 
   /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
-  async search({ query = '', role, kind, creatorId, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
+  async search({
+    query = '',
+    email,
+    role,
+    kind,
+    creatorId,
+    state,
+    limit,
+    cursor,
+  }: AccountSearch): Promise<AccountPage> {
+    if (email !== undefined) return this.#searchEmail(email);
     // Other texts may contain characters that PostgreSQL rejects.
     if (creatorId !== undefined && !isAccountId(creatorId)) return { accounts: [], nextCursor: null };
     if (isAccountId(query)) return this.#searchId(query, { role, kind, creatorId, state });
@@ -97,6 +110,12 @@ export class Directory {
     const page = { after, limit: sizeOf(limit), rowsMax: limits.adminRowsPerPageMax };
     const { rows, scannedUntil } = await store.findAccounts(this.#core.db, filter, page);
     return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
+  }
+
+  async #searchEmail(text: string): Promise<AccountPage> {
+    const canonicalEmail = parseEmail(text)?.canonicalEmail;
+    const account = canonicalEmail === undefined ? undefined : await findAccount(this.#core.db, '', canonicalEmail);
+    return account ? this.#searchId(account.id, {}) : { accounts: [], nextCursor: null };
   }
 
   async #searchId(
