@@ -47,13 +47,6 @@ function casesOf(command: Command, path: string): Case[] {
   const subcommands = help
     .visibleCommands(command)
     .map((child) => ({ word: child.name(), description: `${groupOf(child)}${help.subcommandDescription(child)}` }));
-  if (subcommands.length > 0) {
-    return [
-      ...command.commands.flatMap((child) => casesOf(child, `${path}${child.name()} `)),
-      { parts: [`${path}help `], candidates: subcommands },
-      { parts: [path], candidates: [...subcommands, ...options] },
-    ];
-  }
   const optionValues = command.options
     .filter(({ required }) => required)
     .map(({ long, flags, argChoices = [] }) => ({
@@ -61,6 +54,14 @@ function casesOf(command: Command, path: string): Case[] {
       candidates: argChoices.map(withoutDescription),
       paths: pathsIn(flags),
     }));
+  if (subcommands.length > 0) {
+    return [
+      ...optionValues,
+      ...command.commands.flatMap((child) => casesOf(child, `${path}${child.name()} `)),
+      { parts: [`${path}help `], candidates: subcommands },
+      { parts: [path], candidates: [...subcommands, ...options] },
+    ];
+  }
   const argumentValues = command.registeredArguments.flatMap(({ argChoices }, index) => {
     const parts = [path, ...Array.from({ length: index }, () => ' ')];
     return argChoices ? [{ parts, candidates: [...argChoices.map(withoutDescription), ...options] }] : [];

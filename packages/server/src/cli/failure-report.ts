@@ -1,9 +1,10 @@
-/** The errors of commands as data: what `--json` prints on standard error, and the exit status. `docs/remote.md` has the members. */
+/** The errors of commands as data: what `--json` prints on standard error, and the exit status. `docs/administration.md` has the members. */
 import { errors } from '@keyreeve/contract';
 import { ConfigError } from '../app/configuration/config.ts';
 import { SchemaError } from '../foundation/database/migrate.ts';
 import { DomainError, type FieldError } from '../foundation/errors.ts';
-import { describeFailure, isRefusal, UsageError } from './failure.ts';
+import { RemoteError } from './remote/remote-error.ts';
+import { describeFailure, isRefusal, mayBeInEffect, UsageError } from './failure.ts';
 
 /** `usage` and `config` have the values of sysexits.h. */
 export const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
@@ -12,7 +13,7 @@ export const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
 type LocalCode = 'usage' | 'configuration' | 'refused' | 'system_error' | 'unexpected';
 
 export interface FailureReport {
-  /** Stable: a code of the API (`/problems`), or a {@link LocalCode}. */
+  /** Stable: a code of the API (`/problems`), a `LocalCode` or a `RemoteCode`. */
   readonly code: string;
   /** Of a code of the API. */
   readonly type?: string;
@@ -21,8 +22,8 @@ export interface FailureReport {
   readonly detail: string;
   /** Of a code of the API. */
   readonly errors?: readonly FieldError[];
-  /** True if the change may be in effect. */
-  readonly isOutcomeUnknown?: true;
+  /** For a change of unknown outcome. */
+  readonly mayBeInEffect?: true;
   readonly exitCode: number;
 }
 
@@ -38,6 +39,11 @@ export function reportOf(error: unknown): FailureReport {
     detail,
     exitCode: exitCodes.failed,
   });
+  if (error instanceof RemoteError) {
+    const { code, message } = error;
+    const outcome = code === 'outcome_unknown' ? ({ mayBeInEffect: true } as const) : {};
+    return { code, detail: message, ...outcome, exitCode: exitCodes.failed };
+  }
   if (isRefusal(error)) return failed('refused');
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     const remedy = 'another program uses this port; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT';
@@ -51,7 +57,7 @@ export function reportOf(error: unknown): FailureReport {
 function ofDomainError(error: DomainError): FailureReport {
   const {
     code,
-    options: { errors: fields = [], isOutcomeUnknown = false },
+    options: { errors: fields = [] },
   } = error;
   return {
     code,
@@ -59,7 +65,7 @@ function ofDomainError(error: DomainError): FailureReport {
     title: errors[code].title,
     detail: describeFailure(error),
     ...(fields.length === 0 ? {} : { errors: fields }),
-    ...(isOutcomeUnknown ? { isOutcomeUnknown } : {}),
+    ...(mayBeInEffect(error) ? { mayBeInEffect: true } : {}),
     exitCode: exitCodes.failed,
   };
 }

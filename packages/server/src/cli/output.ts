@@ -121,7 +121,7 @@ const lineOf = (row: readonly string[], widths: readonly number[]): string =>
     .trimEnd();
 
 /** Text from the database, or from a remote service, can contain control sequences of terminals. */
-const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
+export const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
 
 /** The same for a text of several lines, which can have tabs. */
 export const withoutControls = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '�');

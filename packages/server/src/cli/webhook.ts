@@ -1,11 +1,9 @@
 /** `keyreeve webhook …`: webhook endpoints, for an operator. */
 import type { Command } from 'commander';
-import { limits, webhookEvents } from '@keyreeve/contract';
-import { toInstant } from '../foundation/clock.ts';
-import { toWebhook } from '../modules/webhooks/endpoints.ts';
+import { limits, webhookEvents, type CreatedWebhook } from '@keyreeve/contract';
 import { CliCommand, type SetStatus } from './command.ts';
 import { collect, plural, print, table, type OutputOptions } from './output.ts';
-import { operator, withInstallation } from './session.ts';
+import { withOperations } from './operations/operations.ts';
 import { UsageError } from './failure.ts';
 
 export function webhookCommand(setStatus: SetStatus): Command {
@@ -19,15 +17,23 @@ export function webhookCommand(setStatus: SetStatus): Command {
     .argument('<url>', 'https URL that receives the events')
     .requiredOption('--event <event>', `event to deliver (repeatable): ${webhookEvents.join(', ')}`, collect)
     .json()
+    .remote('administrator')
     .examples('keyreeve webhook create https://example.com/hooks --event account.deleted --event api_key.deleted')
     .action(create);
-  webhook.command('list').description('List all endpoints.').json().examples('keyreeve webhook list').action(list);
+  webhook
+    .command('list')
+    .description('List all endpoints.')
+    .json()
+    .remote('administrator')
+    .examples('keyreeve webhook list')
+    .action(list);
   const forOne = (name: string, description: string): Command =>
     webhook
       .command(name)
       .description(description)
       .argument('<id>', 'id of the endpoint')
       .json()
+      .remote('administrator')
       .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d`);
   forOne('show', 'Show an endpoint and the state of its deliveries.').action(show);
   forOne('disable', 'Stop deliveries to an endpoint and drop its pending events.').action(
@@ -43,7 +49,7 @@ export function webhookCommand(setStatus: SetStatus): Command {
   forOne('delete', 'Delete an endpoint and its pending events.').action((id: string, options: OutputOptions) =>
     change(id, options, 'delete'),
   );
-  forOne('test', 'Send one event of the type webhook.test from this machine.').action(
+  forOne('test', 'Send one event of the type webhook.test, from this machine or from the service at --url.').action(
     (id: string, options: OutputOptions) => test(id, options, setStatus),
   );
   return webhook;
@@ -53,20 +59,16 @@ async function create(url: string, options: OutputOptions & { event: readonly st
   const { event: events } = options;
   const unknown = events.find((event) => !(webhookEvents as readonly string[]).includes(event));
   if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; see --help`);
-  const { secret, ...endpoint } = await withInstallation({}, ({ webhooks }) =>
-    webhooks.endpoints.create(operator, { url, events }),
-  );
-  const { id, createdAt, updatedAt, disabledAt, ...rest } = toWebhook(endpoint);
-  const value = { id, url: rest.url, events: rest.events, createdAt, updatedAt, disabledAt, secret: secret.reveal() };
-  print(
-    options,
-    value,
-    `Created webhook endpoint ${id} for ${rest.url}.\nSecret: ${secret.reveal()}\nIt is shown only once.`,
-  );
+  const created = await withOperations((to) => to.webhooks.create({ url, events: events as CreatedWebhook['events'] }));
+  print(options, created, [
+    `Created webhook endpoint ${created.id} for ${created.url}.`,
+    `Secret: ${created.secret}`,
+    'It is shown only once.',
+  ]);
 }
 
 async function list(options: OutputOptions): Promise<void> {
-  const endpoints = (await withInstallation({}, ({ webhooks }) => webhooks.endpoints.list())).map(toWebhook);
+  const endpoints = await withOperations((to) => to.webhooks.list());
   const rows = endpoints.map(({ id, url, disabledAt, waiting, lastDeliveredAt, lastFailedAt, lastFailure }) => [
     id,
     url,
@@ -80,7 +82,7 @@ async function list(options: OutputOptions): Promise<void> {
 }
 
 async function show(id: string, options: OutputOptions): Promise<void> {
-  const endpoint = toWebhook(await withInstallation({}, ({ webhooks }) => webhooks.endpoints.find(id)));
+  const endpoint = await withOperations((to) => to.webhooks.find(id));
   const { url, events, createdAt, disabledAt, waiting, lastDeliveredAt, lastFailedAt, lastFailure } = endpoint;
   const rows = [
     ['url', url],
@@ -97,25 +99,21 @@ async function show(id: string, options: OutputOptions): Promise<void> {
 const done = { disable: 'Disabled', enable: 'Enabled', delete: 'Deleted' } as const;
 
 async function change(id: string, options: OutputOptions, verb: keyof typeof done): Promise<void> {
-  await withInstallation({}, ({ webhooks }) => webhooks.endpoints[verb](operator, id));
+  await withOperations((to) => to.webhooks[verb](id));
   print(options, { id, [done[verb].toLowerCase()]: true }, `${done[verb]} webhook endpoint ${id}.`);
 }
 
 async function rotateSecret(id: string, options: OutputOptions): Promise<void> {
-  const { secret, previousValidUntil } = await withInstallation({}, ({ webhooks }) =>
-    webhooks.endpoints.rotateSecret(operator, id),
-  );
-  const until = toInstant(previousValidUntil);
-  print(
-    options,
-    { id, secret: secret.reveal(), previousValidUntil: until },
-    `Secret: ${secret.reveal()}\nIt is shown only once. The previous secret also signs until ${until}.`,
-  );
+  const { secret, previousValidUntil } = await withOperations((to) => to.webhooks.rotateSecret(id));
+  print(options, { id, secret, previousValidUntil }, [
+    `Secret: ${secret}`,
+    `It is shown only once. The previous secret also signs until ${previousValidUntil}.`,
+  ]);
 }
 
 async function test(id: string, options: OutputOptions, setStatus: (status: number) => void): Promise<void> {
-  const { status, failure } = await withInstallation({}, ({ webhooks }) => webhooks.endpoints.test(id));
-  if (failure !== null) setStatus(1);
-  const text = failure === null ? `Delivered: the endpoint returned ${status}.` : `Not delivered: ${failure}.`;
-  print(options, { delivered: failure === null, status, failure }, text);
+  const { delivered, status, failure } = await withOperations((to) => to.webhooks.test(id));
+  if (!delivered) setStatus(1);
+  const text = delivered ? `Delivered: the endpoint returned ${status}.` : `Not delivered: ${failure}.`;
+  print(options, { delivered, status, failure }, [text]);
 }
