@@ -9,7 +9,7 @@ import { exportLog, type ExportFormat } from '../modules/audit/export.ts';
 import { listChains } from '../modules/audit/store.ts';
 import { confirmCut, describeCut, removableDays } from './audit-cut.ts';
 import { UsageError } from './failure.ts';
-import { writeParts } from './output.ts';
+import { withoutControls, writeParts } from './output.ts';
 import { withOperations, type Operations } from './operations/operations.ts';
 import { serviceOfTarget } from './remote/target.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
@@ -42,9 +42,16 @@ async function exportOnly(
 ): Promise<number> {
   const accountId = account === undefined ? undefined : await accountIdOf(accounts, account);
   await audit.export(format, { since, until, accountId }, (lines) =>
-    output === undefined ? writeParts(lines) : writeComplete(Readable.from(lines), resolve(output)),
+    output === undefined
+      ? writeParts(process.stdout.isTTY ? forTerminal(lines) : lines)
+      : writeComplete(Readable.from(lines), resolve(output)),
   );
   return 0;
+}
+
+/** A file gets the exact text. A terminal would execute control characters. */
+async function* forTerminal(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const text of lines) yield withoutControls(text.replaceAll('\r\n', '\n'));
 }
 
 /** Removes only events of the snapshot that the file was written from. The file is on the disk before. */

@@ -8,8 +8,17 @@ import { suite, test } from 'node:test';
 import { responseOf, startRawServer, type Answerer, type ReplayServer } from '../../../conformance/replay-server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { tls, tlsPath } from '../../test-kit/tls.ts';
-import { databaseIn, runInHost, runProcess, type Environment, type Exit } from './program.ts';
+import {
+  databaseIn,
+  environmentFor,
+  keyreeveBin,
+  runInHost,
+  runProcess,
+  type Environment,
+  type Exit,
+} from './program.ts';
 import { assertRefused } from './remote-kit.ts';
+import { noTerminal, Terminal } from './terminal.ts';
 import { existsSync, readdirSync } from 'node:fs';
 
 const problem = (status: number, code: string, detail = 'Detail.') =>
@@ -34,6 +43,8 @@ const own = {
 /** A service that signs in anyone, and answers other requests as the test says. */
 interface Hostile extends AsyncDisposable {
   readonly server: ReplayServer;
+  readonly folder: string;
+  readonly environment: Environment;
   run(...args: readonly string[]): Promise<Exit>;
 }
 
@@ -51,6 +62,8 @@ async function newHostile(answer: Answerer): Promise<Hostile> {
   assert.equal((await run('login', 'ada@example.com', '--password-stdin')).stderr, '');
   return {
     server,
+    folder: temp.path,
+    environment,
     run,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
@@ -61,6 +74,7 @@ async function newHostile(answer: Answerer): Promise<Hostile> {
 }
 
 const escape = '\u001b[2J\u009b31m\u0007\r\nkeyreeve: done\b';
+const hostileText = `a${escape}`;
 
 test('control characters of a service do not reach the terminal, in a table, a line, JSON or an error', async () => {
   const account = { ...own, kind: 'person', hasPassword: true, updatedAt: own.createdAt, disabledAt: null };
@@ -93,6 +107,18 @@ test('control characters of a service do not reach the terminal, in a table, a l
     assert.doesNotMatch(stdout + stderr, /(?!\n)\p{Cc}/u, args.join(' '));
     assert.doesNotMatch(stdout + stderr, /^keyreeve: done/m, args.join(' '));
   }
+});
+
+test('control characters of an export do not reach the terminal', { skip: noTerminal }, async () => {
+  const type = [['Content-Type', 'application/jsonl; charset=utf-8']] as const;
+  await using at = await newHostile((_, socket) =>
+    socket.write(responseOf({ headers: type, body: `${hostileText}\n` })),
+  );
+  const line = `'${process.execPath}' '${keyreeveBin}' --url ${at.server.url} audit export`;
+  await using terminal = Terminal.start(line, at.folder, environmentFor(at.folder, at.environment));
+  const { status, stdout } = await terminal.exited();
+  assert.deepEqual([status, stdout], [0, 'a�[2J�31m�\r\nkeyreeve: done�\r\n']);
+  assert.equal((await at.run('audit', 'export')).stdout, `${hostileText}\n`);
 });
 
 suite('a change whose outcome is unknown says so, and exits with status 1', () => {
