@@ -64,6 +64,14 @@ export const adminListAccounts = route('adminListAccounts', 'GET /admin/accounts
         description: 'An id or part of an email, in any case; no wildcards',
       }),
     ),
+    email: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.emailCharsMax,
+        examples: ['ada@example.com'],
+        description: 'Only the account with this email, in any case, without the other filters',
+      }),
+    ),
     kind: Type.Optional(Type.Enum(['person', 'service'])),
     ids: AccountIdList(
       limits.accountIdsMax,

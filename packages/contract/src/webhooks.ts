@@ -95,6 +95,7 @@ const Secret = Type.String({
 
 export const CreatedWebhook = Named('CreatedWebhook', { ...endpointFields, secret: Secret });
 export type CreatedWebhook = Static<typeof CreatedWebhook>;
+export type WebhookChangeBody = Static<typeof WebhookChangeBody>;
 
 export const Webhook = Named('Webhook', {
   ...endpointFields,

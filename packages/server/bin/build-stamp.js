@@ -67,7 +67,14 @@ export const builds = {
   program: {
     // In the npm package, too.
     folder: fileURLToPath(new URL('../dist', import.meta.url)),
-    inputs: ['server/build.ts', 'server/package.json', 'server/src', 'server/revocation-check', ...shared],
+    inputs: [
+      'server/build.ts',
+      'server/package.json',
+      'server/src',
+      'server/revocation-check',
+      'client/src',
+      ...shared,
+    ],
   },
 };
 

@@ -18,6 +18,7 @@ interface BootstrapOptions extends OutputOptions {
 
 export function adminCommand(): Command {
   const admin = new CliCommand('admin')
+    .group('operate')
     .description('Create the first administrator.')
     .references('docs/administration.md', 'database', 'masterKey');
   admin

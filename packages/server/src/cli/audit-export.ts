@@ -5,12 +5,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock, toInstant } from '../foundation/clock.ts';
 import { createComplete, FileExistsError } from '../foundation/complete-file.ts';
-import type { Accounts } from '../modules/accounts/accounts.ts';
 import { exportLog, type ExportFormat } from '../modules/audit/export.ts';
 import { listChains } from '../modules/audit/store.ts';
 import { confirmCut, describeCut, removableDays } from './audit-cut.ts';
 import { UsageError } from './failure.ts';
-import { writeParts } from './output.ts';
+import { withoutControls, writeParts } from './output.ts';
+import { withOperations, type Operations } from './operations/operations.ts';
+import { serviceOfTarget } from './remote/target.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 export interface ExportOptions {
@@ -26,7 +27,8 @@ export interface ExportOptions {
 /** @returns the exit status */
 export function exportEvents(options: ExportOptions): Promise<number> {
   const { thenForget = false } = options;
-  if (!thenForget) return withInstallation({}, (context) => exportOnly(context, options));
+  if (!thenForget) return withOperations((to) => exportOnly(to, options));
+  if (serviceOfTarget()) throw new UsageError('--then-forget works only on the machine of the service, without --url');
   const { since, until, account, output } = options;
   // A part of the events cannot be removed. The command cannot flush what reads its standard output.
   if (since !== undefined || account !== undefined || until === undefined || output === undefined)
@@ -35,20 +37,21 @@ export function exportEvents(options: ExportOptions): Promise<number> {
 }
 
 async function exportOnly(
-  { installation: { db }, accounts }: CommandContext,
+  { accounts, audit }: Operations,
   { format, since, until, account, output }: ExportOptions,
 ): Promise<number> {
-  const span = {
-    since: since ?? Number.MIN_SAFE_INTEGER,
-    until: until ?? Number.MAX_SAFE_INTEGER,
-    accountId: account === undefined ? undefined : await accountIdOf(accounts, account),
-  };
-  await db.snapshot(async (reader) => {
-    const lines = exportLog(reader, format, span);
-    if (output === undefined) await writeParts(lines);
-    else await writeComplete(Readable.from(lines), resolve(output));
-  });
+  const accountId = account === undefined ? undefined : await accountIdOf(accounts, account);
+  await audit.export(format, { since, until, accountId }, (lines) =>
+    output === undefined
+      ? writeParts(process.stdout.isTTY ? forTerminal(lines) : lines)
+      : writeComplete(Readable.from(lines), resolve(output)),
+  );
   return 0;
+}
+
+/** A file gets the exact text. A terminal would execute control characters. */
+async function* forTerminal(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const text of lines) yield withoutControls(text.replaceAll('\r\n', '\n'));
 }
 
 /** Removes only events of the snapshot that the file was written from. The file is on the disk before. */
@@ -78,7 +81,7 @@ async function exportAndForget(
 }
 
 /** An id is not looked up: the audit log has events of deleted accounts. */
-const accountIdOf = async (accounts: Accounts, account: string): Promise<string> =>
+const accountIdOf = async (accounts: Operations['accounts'], account: string): Promise<string> =>
   account.includes('@') ? (await accounts.find(account)).id : account;
 
 async function writeComplete(lines: Readable, path: string): Promise<void> {

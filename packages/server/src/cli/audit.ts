@@ -25,6 +25,7 @@ interface VerifyOptions extends OutputOptions {
 
 export function auditCommand(setStatus: SetStatus): Command {
   const audit = new CliCommand('audit')
+    .group('operate')
     .lowPriority()
     .description('Verify, export and cut the audit log.')
     .references('docs/audit.md', 'database', 'masterKey');
@@ -38,7 +39,8 @@ export function auditCommand(setStatus: SetStatus): Command {
     .action(async (options: VerifyOptions) => setStatus(await verify(options)));
   audit
     .command('export')
-    .description('Export audit events, oldest first.')
+    .description('Export audit events, oldest first. With --url: newest first, without the columns of the chain.')
+    .remote('administrator')
     .addOption(new Option('--format <format>', 'JSON Lines or CSV').choices(exportFormats).default('jsonl'))
     .option('--since <time>', 'only events at or after this time (ISO 8601)', parseTimeOrDay)
     .option('--until <time>', 'only events before this time (ISO 8601)', parseTimeOrDay)

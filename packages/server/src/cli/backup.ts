@@ -50,6 +50,7 @@ interface BackupCommandOptions extends OutputOptions {
 
 export function backupCommand(): Command {
   return new CliCommand('backup')
+    .group('operate')
     .lowPriority()
     .description('Write accounts, keys and the audit log to a file. The service can run meanwhile.')
     .requiredOption('--to <file>', 'file to create, compressed if its name ends in .gz; with --keep, a folder')

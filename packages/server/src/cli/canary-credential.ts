@@ -2,9 +2,9 @@
 import { limits } from '@keyreeve/contract';
 import { canaryCredential } from '../app/configuration/config.ts';
 import { toInstant } from '../foundation/clock.ts';
-import { Secret } from '../foundation/crypto/secret.ts';
-import { readSecretFile } from '../foundation/secret-file.ts';
+import type { Secret } from '../foundation/crypto/secret.ts';
 import type { CliCommand } from './command.ts';
+import { credentialOf, readCredentialFile } from './credential-input.ts';
 import { UsageError } from './failure.ts';
 import { print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
@@ -58,32 +58,12 @@ function parseLifetime(text: string): number {
  * @throws UsageError
  */
 export async function readCredential(file: string | undefined): Promise<Secret> {
-  const text = (await readText(file)).trim();
-  // The form of an API key with any prefix.
-  if (/^[0-9A-Za-z_]{40,128}$/.test(text)) return new Secret(text);
+  const text = file === undefined ? (canaryCredential() ?? '') : await readCredentialFile(file);
+  const credential = credentialOf(text);
+  if (credential) return credential;
   throw new UsageError(
-    file === undefined && text === ''
+    file === undefined && text.trim() === ''
       ? 'the credential is missing; use --credential-file or KEYREEVE_CANARY_CREDENTIAL. `keyreeve prove-revocation credential` issues one'
       : 'the credential is not one that `keyreeve prove-revocation credential` has issued',
   );
-}
-
-async function readText(file: string | undefined): Promise<string> {
-  if (file === undefined) return canaryCredential() ?? '';
-  if (file === '-') return readStandardInput();
-  try {
-    return readSecretFile(file, `the file ${file}`, { mayBeWorldReadable: false });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** At most a kilobyte: a longer text is no credential. */
-async function readStandardInput(): Promise<string> {
-  let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8') as AsyncIterable<string>) {
-    text += chunk;
-    if (text.length > 1_024) break;
-  }
-  return text;
 }

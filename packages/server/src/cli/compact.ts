@@ -8,6 +8,7 @@ import { withInstallation } from './session.ts';
 
 export function compactCommand(): Command {
   return new CliCommand('compact')
+    .group('operate')
     .description(
       'Return the space of removed rows to the disk (SQLite). While it runs, verifications continue, and changes wait or get 503.',
     )

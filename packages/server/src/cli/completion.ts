@@ -25,6 +25,7 @@ type Shell = (typeof shells)[number];
 
 export function completionCommand(): Command {
   return new CliCommand('completion')
+    .group('operate')
     .description('Print a script that completes commands and options in a shell.')
     .addArgument(new Argument('<shell>', 'shell that will run the script').choices(shells))
     .examples('keyreeve completion bash > /etc/bash_completion.d/keyreeve', 'keyreeve completion fish | source')
@@ -45,14 +46,7 @@ function casesOf(command: Command, path: string): Case[] {
   const options = help.visibleOptions(command).map(({ long, description }) => ({ word: long ?? '', description }));
   const subcommands = help
     .visibleCommands(command)
-    .map((child) => ({ word: child.name(), description: help.subcommandDescription(child) }));
-  if (subcommands.length > 0) {
-    return [
-      ...command.commands.flatMap((child) => casesOf(child, `${path}${child.name()} `)),
-      { parts: [`${path}help `], candidates: subcommands },
-      { parts: [path], candidates: [...subcommands, ...options] },
-    ];
-  }
+    .map((child) => ({ word: child.name(), description: `${groupOf(child)}${help.subcommandDescription(child)}` }));
   const optionValues = command.options
     .filter(({ required }) => required)
     .map(({ long, flags, argChoices = [] }) => ({
@@ -60,6 +54,14 @@ function casesOf(command: Command, path: string): Case[] {
       candidates: argChoices.map(withoutDescription),
       paths: pathsIn(flags),
     }));
+  if (subcommands.length > 0) {
+    return [
+      ...optionValues,
+      ...command.commands.flatMap((child) => casesOf(child, `${path}${child.name()} `)),
+      { parts: [`${path}help `], candidates: subcommands },
+      { parts: [path], candidates: [...subcommands, ...options] },
+    ];
+  }
   const argumentValues = command.registeredArguments.flatMap(({ argChoices }, index) => {
     const parts = [path, ...Array.from({ length: index }, () => ' ')];
     return argChoices ? [{ parts, candidates: [...argChoices.map(withoutDescription), ...options] }] : [];
@@ -67,6 +69,10 @@ function casesOf(command: Command, path: string): Case[] {
   const rest = { parts: [path, ''], candidates: options, paths: pathsIn(help.commandUsage(command)) };
   return [...optionValues, ...argumentValues, rest];
 }
+
+/** The candidates are in the order of the help, so those of a group are together. */
+const groupOf = (command: Command): string =>
+  command instanceof CliCommand && command.inGroup ? `${command.inGroup}: ` : '';
 
 const withoutDescription = (word: string): Candidate => ({ word, description: '' });
 

@@ -41,6 +41,7 @@ const backupAgeDaysMax = 2;
 
 export function doctorCommand(setStatus: SetStatus): Command {
   return new CliCommand('doctor')
+    .group('operate')
     .description(
       'Print the settings in force, without secrets, and check the installation. Exits with status 1 if a check fails.',
     )

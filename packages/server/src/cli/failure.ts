@@ -24,6 +24,9 @@ export const isRefusal = (error: unknown): error is Error =>
   error instanceof RootKeyRotationError ||
   error instanceof JobFailure;
 
+/** Whether a change of unknown outcome may be in effect. */
+export const mayBeInEffect = ({ options }: DomainError): boolean => options.isOutcomeUnknown === true;
+
 /** @returns one line, or several for several errors */
 export function describeFailure(error: unknown): string {
   if (error instanceof ConfigError && error.mistakes.length === 1) return error.mistakes[0] ?? error.message;

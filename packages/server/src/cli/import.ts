@@ -46,6 +46,7 @@ const fromHelp =
 
 export function importCommand(setStatus: SetStatus): Command {
   const command = new CliCommand('import')
+    .group('operate')
     .lowPriority()
     .description('Import accounts and API keys with their hashes. The service can run meanwhile.')
     .references('docs/import.md', 'database', 'masterKey');

@@ -16,6 +16,7 @@ interface ReplayCommandOptions extends OutputOptions {
 
 export function journalCommand(): Command {
   const journal = new CliCommand('journal')
+    .group('recover')
     .lowPriority()
     .description('Replay the deletion journal.')
     .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal');

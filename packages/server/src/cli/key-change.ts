@@ -1,26 +1,28 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
-import { assertEnvironments } from '../app/installation/environments-check.ts';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyChangeRequest, RotationRequest } from '../modules/api-keys/key-request.ts';
-import type { Rotation, ShownKey } from '../modules/api-keys/changes.ts';
-import { toKeyDetails, toRotatedKey, toRotatedPublicKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import { labelOf } from './account-text.ts';
 import type { CliCommand } from './command.ts';
 import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
-import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
+import { ownerOption, parseMetadata } from './key-input.ts';
 import { lastUseOf, stateOf } from './key-text.ts';
 import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
 import { collect, print, table, type OutputOptions } from './output.ts';
+import type { KeyOperations, KeyOwner, NamedKey } from './operations/keys.ts';
+import { withOperations } from './operations/operations.ts';
 import { publicKeyOption, readPublicKey } from './public-key-file.ts';
-import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
-interface ChangeOptions extends OutputOptions, LimitChangeOptions {
+interface KeyOptions extends OutputOptions {
+  readonly account?: string;
+}
+
+interface ChangeOptions extends KeyOptions, LimitChangeOptions {
   readonly nickname?: string;
   readonly scope?: readonly string[];
   readonly clearScopes?: true;
@@ -34,10 +36,7 @@ interface ChangeOptions extends OutputOptions, LimitChangeOptions {
   readonly enable?: true;
 }
 
-/** The secret is absent for a key with a public key. */
-type RotatedTo = Pick<Rotation, 'key'> & Partial<Rotation>;
-
-interface RotateOptions extends OutputOptions {
+interface RotateOptions extends KeyOptions {
   readonly overlap?: string;
   readonly endPrevious?: true;
   readonly endCurrent?: true;
@@ -46,7 +45,12 @@ interface RotateOptions extends OutputOptions {
 
 /** Adds the commands that read or change one key. */
 export function addChangeCommands(key: CliCommand): void {
-  const forOne = (name: string): CliCommand => key.command(name).argument('<id>', 'id of the key');
+  const forOne = (name: string): CliCommand =>
+    key
+      .command(name)
+      .remote('management_key')
+      .argument('<id>', 'id of the key')
+      .option(...ownerOption);
   forOne('show')
     .description('Show an API key: its state, restrictions, limits, last use and previous secret.')
     .json()
@@ -110,27 +114,28 @@ const withChanges = (command: CliCommand): CliCommand =>
     .option('--disable', 'reject the key until it is enabled')
     .addOption(new Option('--enable', 'accept the key again').conflicts('disable'));
 
-async function show(text: string, options: OutputOptions): Promise<void> {
-  const { row, email, use } = await withInstallation({}, async (context) => {
-    const { id, owner } = await findKey(context, text);
-    const { keyChanges, keyUsage, accounts } = context;
-    return {
-      row: await keyChanges.read(owner, id),
-      use: await keyUsage.recent(owner, id),
-      email: (await accounts.findById(owner)).email,
-    };
-  });
-  const { id, ...details } = toKeyDetails(row);
-  print(options, { id, accountId: row.accountId, ...details }, table(['id', String(id)], rowsOf(row, email, use)));
+async function show(text: string, options: KeyOptions): Promise<void> {
+  const shown = await withKey(text, options, async (keys, key) => ({
+    details: await keys.read(key),
+    use: await keys.recentUse(key),
+    owner: await keys.owner(key.owner),
+  }));
+  const { id, ...details } = shown.details;
+  print(options, { id, accountId: shown.owner.id, ...details }, table(['id', String(id)], rowsOf(shown)));
 }
 
-function rowsOf(row: ShownKey, email: string, use: RecentUse | undefined): string[][] {
-  const key = toKeyDetails(row);
+interface ShownKey {
+  readonly details: KeyDetails;
+  readonly use: RecentUse | undefined;
+  readonly owner: KeyOwner;
+}
+
+function rowsOf({ details: key, use, owner }: ShownKey): string[][] {
   const state = stateOf(key, systemClock.now());
   const { previous } = key;
   return [
     ['nickname', key.nickname],
-    ['account', labelOf({ id: row.accountId, email })],
+    ['account', labelOf(owner)],
     ...(key.environment === null ? [] : [['environment', key.environment]]),
     key.publicKey === null ? ['hint', key.hint ?? 'not known'] : ['public key', JSON.stringify(key.publicKey)],
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
@@ -140,7 +145,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse | undefined): strin
     ['addresses', key.addresses?.join(' ') ?? 'any'],
     ['rate', rateText(key.limits?.rate)],
     ['quota', quotaText(key.limits?.quota, key.quotaUse)],
-    ['metadata', row.metadata ?? 'none'],
+    ['metadata', key.metadata === null ? 'none' : JSON.stringify(key.metadata)],
     ['created', key.createdAt],
     ['changed', key.updatedAt],
     ['last used', use ? lastUseOf(use) : 'not known'],
@@ -161,15 +166,13 @@ function stateOfPrevious({ expiresAt, lastUsedAt }: NonNullable<KeyDetails['prev
 async function change(text: string, options: ChangeOptions): Promise<void> {
   const request = requestOf(options);
   if (Object.keys(request).length === 0) throw new UsageError('name a change, for example --disable; see --help');
-  const { before, after } = await withKey(text, async ({ keyChanges }, { id, owner }) => ({
-    before: await keyChanges.read(owner, id),
-    after: await keyChanges.change(operator, owner, id, request).catch((error: unknown) => {
-      throw withOptions(error, id);
+  const { details, isChanged } = await withKey(text, options, (keys, key) =>
+    keys.change(key, request).catch((error: unknown) => {
+      throw withOptions(error, key.id);
     }),
-  }));
-  const isChanged = before.revision !== after.revision;
-  const name = `API key ${after.id} (${after.nickname})`;
-  print(options, toKeyDetails(after), isChanged ? `Changed ${name}.` : `${name} already has these values.`);
+  );
+  const name = `API key ${details.id} (${details.nickname})`;
+  print(options, details, [isChanged ? `Changed ${name}.` : `${name} already has these values.`]);
 }
 
 function requestOf(options: ChangeOptions): KeyChangeRequest {
@@ -196,27 +199,22 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     ? { endCurrent: true }
     : { overlapSeconds: overlap ?? limits.rotationOverlapSeconds, endPrevious: options.endPrevious === true };
   const jwk = options.publicKey === undefined ? undefined : readPublicKey(options.publicKey);
-  const { key, secret } = await withKey(text, async ({ keyChanges, config, installation }, { id, owner }) => {
-    await assertEnvironments(installation.db, config);
-    const rotated: Promise<RotatedTo> =
-      jwk === undefined
-        ? keyChanges.rotate(operator, owner, id, request)
-        : keyChanges.rotatePublicKey(operator, owner, id, { ...request, publicKey: jwk }).then((row) => ({ key: row }));
-    return rotated.catch((error: unknown) => {
-      throw withOptions(error, id, jwk !== undefined);
-    });
-  });
-  const value = secret === undefined ? toRotatedPublicKey(key) : toRotatedKey({ key, secret });
-  const { id, nickname, previousExpiresAt } = value;
+  const { isDisabled, key, ...rotated } = await withKey(text, options, (keys, named) =>
+    keys.rotate(named, request, jwk).catch((error: unknown) => {
+      throw withOptions(error, named.id, jwk !== undefined);
+    }),
+  );
+  const { id, nickname, createdAt, updatedAt, previousExpiresAt } = rotated;
+  const value = { id, nickname, ...(key === undefined ? {} : { key }), createdAt, updatedAt, previousExpiresAt };
   const previous = previousExpiresAt === null ? 'has ended' : `is valid until ${previousExpiresAt}`;
   const lines = [
     `Rotated API key ${id} (${nickname}).`,
-    ...(secret === undefined
+    ...(key === undefined
       ? [`The previous public key ${previous}.`]
-      : [`Key: ${secret.reveal()}`, `It is shown only once. The previous secret ${previous}.`]),
-    ...(key.disabledAt === null ? [] : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
+      : [`Key: ${key}`, `It is shown only once. The previous secret ${previous}.`]),
+    ...(isDisabled ? [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`] : []),
   ];
-  print(options, value, lines.join('\n'));
+  print(options, value, lines);
 }
 
 /** The meanings in the registry name HTTP requests. @returns the error with the options of the command */
@@ -243,13 +241,17 @@ function withOptions(error: unknown, id: number, hasPublicKey = false): unknown 
   return error;
 }
 
-async function endPrevious(text: string, options: OutputOptions): Promise<void> {
-  const { id, publicKey } = await withKey(text, ({ keyChanges }, key) =>
-    keyChanges.endPrevious(operator, key.owner, key.id),
-  );
-  const ended = publicKey === null ? 'secret' : 'public key';
+async function endPrevious(text: string, options: KeyOptions): Promise<void> {
+  const { id, isPublicKey } = await withKey(text, options, async (keys, key) => ({
+    id: key.id,
+    ...(await keys.endPrevious(key)),
+  }));
+  const ended = isPublicKey ? 'public key' : 'secret';
   print(options, { id, previousEnded: true }, `Ended the previous ${ended} of API key ${id}.`);
 }
 
-const withKey = <T>(text: string, run: (context: CommandContext, key: NamedKey) => Promise<T>): Promise<T> =>
-  withInstallation({}, async (context) => run(context, await findKey(context, text)));
+const withKey = <T>(
+  text: string,
+  { account }: KeyOptions,
+  run: (keys: KeyOperations, key: NamedKey) => Promise<T>,
+): Promise<T> => withOperations(async ({ keys }) => run(keys, await keys.find(text, account)));

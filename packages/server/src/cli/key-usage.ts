@@ -2,14 +2,14 @@
 import { Option } from 'commander';
 import { limits, type UsageEntry, type UsageQuery } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
-import { toUsage } from '../modules/key-usage/routes.ts';
 import type { CliCommand } from './command.ts';
-import { findKey } from './key-input.ts';
+import { ownerOption } from './key-input.ts';
+import { withOperations } from './operations/operations.ts';
 import { plural, print, table, type OutputOptions } from './output.ts';
-import { withInstallation } from './session.ts';
 import { parseTime } from './time.ts';
 
 interface UsageOptions extends OutputOptions {
+  readonly account?: string;
   readonly step: 'hour' | 'day';
   readonly from?: string;
   readonly to?: string;
@@ -18,7 +18,9 @@ interface UsageOptions extends OutputOptions {
 export function addUsageCommand(key: CliCommand): void {
   key
     .command('usage')
+    .remote('management_key')
     .argument('<id>', 'id of the key')
+    .option(...ownerOption)
     .description('Show how often an API key was accepted and refused.')
     .addOption(new Option('--step <step>', 'period of each line, in UTC').choices(['hour', 'day']).default('hour'))
     .option('--from <time>', 'start in RFC 3339 (default: 24 hours or 30 days before the end)')
@@ -38,11 +40,9 @@ async function usage(idText: string, options: UsageOptions): Promise<void> {
     ...(from === undefined ? {} : { from: toInstant(parseTime(from, '--from')) }),
     ...(to === undefined ? {} : { to: toInstant(parseTime(to, '--to')) }),
   };
-  const listed = await withInstallation({}, async (context) => {
-    const { id, owner } = await findKey(context, idText);
-    return context.keyUsage.list(owner, id, query);
-  });
-  const { usage: entries, uncounted } = toUsage(listed);
+  const { usage: entries, uncounted } = await withOperations(async ({ keys }) =>
+    keys.usage(await keys.find(idText, options.account), query),
+  );
   print(options, entries, usageText(entries, step));
   if (uncounted > 0) process.stderr.write(incomplete(uncounted));
 }

@@ -1,24 +1,23 @@
 /** `keyreeve key …`: API keys, for an operator. */
 import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
-import { toFullKey, toKey } from '../modules/api-keys/key-view.ts';
 import { hasReservedScope } from '../modules/api-keys/scopes.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { withoutJoiners } from '../foundation/joiners.ts';
 import { CliCommand } from './command.ts';
-import { assertEnvironments } from '../app/installation/environments-check.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
-import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
+import { parseMetadata } from './key-input.ts';
 import { addLeakedCommand } from './key-leaked.ts';
 import { addScanRulesCommand } from './key-scan-rules.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
+import type { KeyOperations, NamedKey } from './operations/keys.ts';
+import { withOperations } from './operations/operations.ts';
 import { publicKeyOption, readPublicKey } from './public-key-file.ts';
 import { collect, plural, print, printList, shorten, type OutputOptions } from './output.ts';
-import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
 interface CreateOptions extends OutputOptions, LimitOptions {
@@ -46,9 +45,10 @@ const lineCharsMax = 100;
 
 export function keyCommand(): Command {
   const key = new CliCommand('key')
+    .group('daily')
     .description('Create and manage API keys.')
     .references('docs/api-keys.md', 'database', 'masterKey', 'keyPrefix');
-  withCreation(key.command('create'))
+  withCreation(key.command('create').remote('management_key'))
     .description('Create an API key. The secret, if the key has one, is printed only once.')
     .json()
     .examples(
@@ -62,6 +62,7 @@ export function keyCommand(): Command {
     .action(create);
   key
     .command('list')
+    .remote('management_key')
     .description('List the API keys of an account.')
     .requiredOption('--account <account>', 'email address or id')
     .json()
@@ -73,6 +74,7 @@ export function keyCommand(): Command {
   addScanRulesCommand(key);
   key
     .command('delete')
+    .remote('management_key')
     .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')
     .argument('[id]', 'id of the key')
     .option('--account <account>', 'email address or id of the owner')
@@ -120,34 +122,26 @@ async function create(options: CreateOptions): Promise<void> {
     metadata: metadata === undefined ? null : parseMetadata(metadata),
     ...(environment === undefined ? {} : { environment }),
   };
-  const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys, config, installation }) => {
-    await assertEnvironments(installation.db, config);
-    const owner = (await accounts.find(text)).id;
-    if (jwk !== undefined)
-      return { ...(await apiKeys.createWithPublicKey(operator, owner, request, jwk)), secret: undefined };
-    if (sha256 === undefined) return apiKeys.create(operator, owner, request);
-    return { ...(await apiKeys.createWithHash(operator, owner, request, sha256)), secret: undefined };
-  });
-  const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends, environment: shownEnvironment } = toFullKey(key);
+  const created = await withOperations(async ({ keys }) =>
+    keys.create((await keys.owner(text)).id, request, { sha256, publicKey: jwk }),
+  );
+  const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends, environment: shownEnvironment, key } = created;
   const value = {
     id,
-    nickname: key.nickname,
-    ...(secret === undefined ? {} : { key: secret.reveal() }),
+    nickname: created.nickname,
+    ...(key === undefined ? {} : { key }),
     createdAt,
     updatedAt,
     scopes: granted,
     expiresAt: ends,
     environment: shownEnvironment,
   };
-  const shownSecret = secret === undefined ? '' : `\nKey: ${secret.reveal()}\nIt is shown only once.`;
-  print(options, value, `Created API key ${key.id} (${key.nickname}).${shownSecret}`);
+  const secretLines = key === undefined ? [] : [`Key: ${key}`, 'It is shown only once.'];
+  print(options, value, [`Created API key ${id} (${created.nickname}).`, ...secretLines]);
 }
 
 async function list(options: OutputOptions & { account: string }): Promise<void> {
-  const keys = await withInstallation({}, async ({ accounts, apiKeys }) =>
-    apiKeys.list((await accounts.find(options.account)).id),
-  );
-  const full = keys.map(toFullKey);
+  const full = await withOperations(async ({ keys }) => keys.list((await keys.owner(options.account)).id));
   const now = systemClock.now();
   const hasEnvironments = full.some(({ environment }) => environment !== null);
   const environmentHead = hasEnvironments ? ['ENVIRONMENT'] : [];
@@ -173,35 +167,30 @@ async function remove(idText: string | undefined, options: DeleteOptions): Promi
   if (idText === undefined ? account === undefined || nickname === undefined : nickname !== undefined) {
     throw new UsageError('name the key by its id, or with --account and --nickname');
   }
-  const { id } = await withInstallation({}, async (context) => {
+  const { id } = await withOperations(async ({ keys }) => {
     const found =
-      idText === undefined ? await byNickname(context, account ?? '', nickname ?? '') : await findKey(context, idText);
-    if (account !== undefined && (await context.accounts.find(account)).id !== found.owner)
-      throw new DomainError('not_key_owner', { detail: `API key ${found.id} belongs to a different account.` });
-    await confirmDeletion(context, found, options);
-    await context.apiKeys.delete(operator, found.owner, found.id);
+      idText === undefined ? await byNickname(keys, account ?? '', nickname ?? '') : await keys.find(idText, account);
+    await confirmDeletion(keys, found, options);
+    await keys.delete(found);
     return found;
   });
   print(options, { id, deleted: true }, `Deleted API key ${id}.`);
 }
 
 /** Shows the use of the key, because clients that still use it will be rejected. */
-async function confirmDeletion(
-  { accounts, keyChanges, keyUsage }: CommandContext,
-  { id, owner }: NamedKey,
-  options: DeleteOptions,
-): Promise<void> {
-  const { email } = await accounts.find(owner);
-  const { nickname } = await keyChanges.read(owner, id);
-  const use = describeUse(await keyUsage.recent(owner, id));
-  await confirm(`API key ${id} (${nickname}) of ${email} will be deleted. ${use} This cannot be undone.`, options);
+async function confirmDeletion(keys: KeyOperations, key: NamedKey, options: DeleteOptions): Promise<void> {
+  if (options.yes) return;
+  const { email } = await keys.owner(key.owner);
+  const { nickname } = await keys.read(key);
+  const use = describeUse(await keys.recentUse(key));
+  await confirm(`API key ${key.id} (${nickname}) of ${email} will be deleted. ${use} This cannot be undone.`, options);
 }
 
 /** @throws DomainError `account_not_found`, `key_not_found` */
-async function byNickname({ accounts, apiKeys }: CommandContext, account: string, nickname: string): Promise<NamedKey> {
-  const owner = (await accounts.find(account)).id;
+async function byNickname(keys: KeyOperations, account: string, nickname: string): Promise<NamedKey> {
+  const owner = (await keys.owner(account)).id;
   const wanted = withoutJoiners(nickname.normalize('NFC'));
-  const named = (await apiKeys.list(owner)).map(toKey).filter((one) => withoutJoiners(one.nickname) === wanted);
+  const named = (await keys.list(owner)).filter((one) => withoutJoiners(one.nickname) === wanted);
   const key = named.find((one) => one.nickname === nickname.normalize('NFC')) ?? named[0];
   if (key === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${nickname}.` });
   return { id: key.id, owner };

@@ -24,6 +24,7 @@ interface PreviewOptions extends OutputOptions {
 
 export function mailCommand(): Command {
   const mail = new CliCommand('mail')
+    .group('operate')
     .description('Preview mails and test their delivery.')
     .references('docs/mail.md', 'smtpUrl', 'mailFrom', 'mailTemplates', 'language');
   mail

@@ -32,6 +32,7 @@ interface RotateOptions extends OutputOptions {
 
 export function masterKeyCommand(): Command {
   const masterKey = new CliCommand('master-key')
+    .group('operate')
     .description('Rotate the master key.')
     .references('docs/master-key.md', 'database', 'masterKey');
   masterKey

@@ -6,6 +6,7 @@ import { withInstallation } from './session.ts';
 
 export function migrateCommand(): Command {
   return new CliCommand('migrate')
+    .group('operate')
     .description('Update the schema of the database. Creates an SQLite database that does not exist.')
     .json()
     .examples('keyreeve migrate')

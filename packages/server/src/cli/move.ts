@@ -41,6 +41,7 @@ interface MoveOptions extends OutputOptions {
 
 export function moveCommand(): Command {
   return new CliCommand('move')
+    .group('operate')
     .lowPriority()
     .description('Move an SQLite installation to PostgreSQL with all ids, keys and sessions. Stop the service first.')
     .requiredOption('--to <url>', 'URL of an empty PostgreSQL database')

@@ -13,10 +13,17 @@ export interface OutputOptions {
 /** Parser of a repeatable option. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** Prints `value` with `--json`, otherwise `text`. */
-export function print({ json = false }: OutputOptions, value: unknown, text: string): void {
-  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);
+/** Prints `value` with `--json`, otherwise `text`: as it is, or as lines, in which line ends are replaced. */
+export function print({ json = false }: OutputOptions, value: unknown, text: string | readonly string[]): void {
+  const lines = typeof text === 'string' ? withoutControls(text) : text.map(visible).join('\n');
+  process.stdout.write(json ? jsonLine(value) : `${lines}\n`);
 }
+
+/** JSON leaves the control characters above U+007E as they are, which terminals can execute. */
+export const jsonLine = (value: unknown): string => `${jsonText(value)}\n`;
+
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/[\x7F-\x9F]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Columns as wide as their widest cell. For a few rows: see {@link printList}. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -83,7 +90,7 @@ export async function* jsonParts<Row>(
 ): AsyncGenerator<string> {
   let separator = '[';
   for await (const part of partsOf(rows)) {
-    yield `${separator}${part.map((row) => JSON.stringify(json(row))).join(',')}`;
+    yield `${separator}${part.map((row) => jsonText(json(row))).join(',')}`;
     separator = ',';
   }
   yield separator === '[' ? '[]\n' : ']\n';
@@ -113,8 +120,11 @@ const lineOf = (row: readonly string[], widths: readonly number[]): string =>
     .join('  ')
     .trimEnd();
 
-/** Text from the database can contain control sequences of terminals. */
-const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
+/** Text from the database, or from a remote service, can contain control sequences of terminals. */
+export const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
+
+/** The same for a text of several lines, which can have tabs. */
+export const withoutControls = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '�');
 
 /** Cuts a text that is longer than `charsMax` characters. */
 export function shorten(text: string, charsMax: number): string {

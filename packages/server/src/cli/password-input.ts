@@ -32,14 +32,15 @@ export async function obtainPassword({
 }
 
 async function promptPassword(): Promise<Secret> {
-  const first = await promptOnce('Password: ');
-  if (first !== (await promptOnce('Again: '))) throw new UsageError('the two passwords differ');
-  return new Secret(first);
+  const first = await promptSecret('Password: ');
+  if (first.reveal() !== (await promptSecret('Again: ')).reveal()) throw new UsageError('the two passwords differ');
+  return first;
 }
 
-async function promptOnce(prompt: string): Promise<string> {
+/** @throws UsageError when the user ends the input */
+export async function promptSecret(prompt: string): Promise<Secret> {
   try {
-    return await promptLine(prompt, { silent: true });
+    return new Secret(await promptLine(prompt, { silent: true }));
   } catch {
     // Ctrl-C or Ctrl-D.
     throw new UsageError('no password was given');
@@ -50,7 +51,7 @@ async function promptOnce(prompt: string): Promise<string> {
 }
 
 /** Removes one final newline. */
-async function readStandardInput(): Promise<Secret> {
+export async function readStandardInput(): Promise<Secret> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

@@ -1,10 +1,10 @@
 /** `keyreeve prove-revocation --url …`: the revocation check from outside, with a credential instead of the database. */
-import { isLoopback } from '../foundation/ip-address.ts';
 import { rules } from '../../revocation-check/history.ts';
 import type { OutsideResult } from '../../revocation-check/outside-run.ts';
 import { readCredential } from './canary-credential.ts';
 import { parseCount } from './count.ts';
 import { UsageError } from './failure.ts';
+import { assertServiceUrl, withoutFinalSlashes } from './service-url.ts';
 import { table, version } from './output.ts';
 
 export interface OutsideOptions {
@@ -21,13 +21,14 @@ export interface RunBounds {
   readonly signal: AbortSignal;
 }
 
+const plainHttpRemedy = 'use https, or --allow-http on a network that you trust';
 const seedMax = 2 ** 32 - 1;
 
 /** @throws UsageError */
 export async function proveFromOutside(options: OutsideOptions, bounds: RunBounds): Promise<OutsideResult> {
   const { url: urls = [], credentialFile, allowHttp = false, seed: seedText } = options;
-  for (const url of urls) assertUsable(url, allowHttp);
-  const plain = urls.map((url) => url.replace(/(?<!\/)\/+$/, ''));
+  for (const url of urls) assertServiceUrl(url, allowHttp ? undefined : plainHttpRemedy);
+  const plain = urls.map(withoutFinalSlashes);
   if (new Set(plain).size < plain.length) throw new UsageError('--url names an instance twice');
   const seed = parseCount('--seed', seedText, seedMax, 0);
   const credential = await readCredential(credentialFile);
@@ -41,19 +42,6 @@ export async function proveFromOutside(options: OutsideOptions, bounds: RunBound
     ...(deletionsMax === undefined ? {} : { deletionsMax }),
     ...(seed === undefined ? {} : { seed }),
   });
-}
-
-function assertUsable(url: string, allowHttp: boolean): void {
-  const parsed = URL.parse(url);
-  const isBase = parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '';
-  // A URL may have a password, which messages would repeat.
-  if (!isBase || parsed.username !== '' || parsed.password !== '')
-    throw new UsageError('--url must be like https://a.example.com, without user, query and fragment');
-  const host = parsed.hostname.replaceAll(/^\[|\]$/g, '');
-  if (parsed.protocol === 'https:' || isLoopback(host) || allowHttp) return;
-  throw new UsageError(
-    `--url ${url} is plain HTTP, so the network would see the credential; use https, or --allow-http on a network that you trust`,
-  );
 }
 
 export function describeOutside(result: OutsideResult): string {

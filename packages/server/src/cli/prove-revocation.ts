@@ -41,6 +41,7 @@ const outsideSecondsWithDeletions = 600;
 
 export function proveRevocationCommand(setStatus: SetStatus): Command {
   const command = new CliCommand('prove-revocation')
+    .group('operate')
     .description(description)
     .option('--instances <urls>', 'base URLs of all instances, separated by commas')
     .option('--url <url>', 'base URL of an instance, from outside; repeatable', collect)

@@ -28,6 +28,7 @@ interface RestoreCommandOptions extends OutputOptions {
 
 export function restoreCommand(): Command {
   return new CliCommand('restore')
+    .group('recover')
     .lowPriority()
     .description('Restore a backup, apply later deletions again and end all sessions.')
     .requiredOption('--from <file>', 'backup of an SQLite or PostgreSQL installation')

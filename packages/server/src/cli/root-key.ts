@@ -19,6 +19,7 @@ interface RotateCommandOptions extends OutputOptions {
 
 export function rootKeyCommand(): Command {
   const rootKey = new CliCommand('root-key')
+    .group('recover')
     .description('Rotate the root key after a leak.')
     .references('docs/master-key.md', 'database', 'masterKey', 'deletionJournal');
   rootKey

@@ -1,14 +1,9 @@
-/** Runs one command. Every error becomes a message on standard error and an exit status. */
+/** Runs one command. Every error becomes a message on standard error, in JSON with `--json`, and an exit status. */
 import { CommanderError, type Command } from 'commander';
-import { ConfigError } from '../app/configuration/config.ts';
-import { SchemaError } from '../foundation/database/migrate.ts';
-import { DomainError } from '../foundation/errors.ts';
 import { closedPipeStatus, OutputClosedError } from './closed-pipe.ts';
-import { describeFailure, isRefusal, UsageError } from './failure.ts';
+import { exitCodes, reportOf, usageReport, type FailureReport } from './failure-report.ts';
+import { jsonLine, withoutControls } from './output.ts';
 import { createProgram } from './program.ts';
-
-/** `usage` and `config` have the values of sysexits.h. */
-const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
 
 /**
  * @param lower see `createProgram`
@@ -17,12 +12,17 @@ const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
 export async function run(args: readonly string[], lower?: () => void): Promise<number> {
   let code: number = exitCodes.ok;
   const program = createProgram((status) => (code = status), lower);
-  throwErrors(program);
+  // The parser can fail before it reads the option.
+  const isJson = args.includes('--json');
+  throwErrors(program, isJson);
   try {
     await program.parseAsync(withHelpOption(args), { from: 'user' });
     return code;
   } catch (error) {
-    return reportError(error);
+    // Commander has already printed its message. The help and the version are not errors.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (error instanceof OutputClosedError) return closedPipeStatus;
+    return printFailure(reportOf(error), isJson);
   }
 }
 
@@ -33,9 +33,11 @@ function withHelpOption(args: readonly string[]): readonly string[] {
 }
 
 /** Makes commander throw its errors instead of ending the process, and print each as one line. */
-function throwErrors(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: (text) => void printError(oneLine(text), exitCodes.usage) });
-  for (const child of command.commands) throwErrors(child);
+function throwErrors(command: Command, isJson: boolean): void {
+  command
+    .exitOverride()
+    .configureOutput({ outputError: (text) => void printFailure(usageReport(oneLine(text)), isJson) });
+  for (const child of command.commands) throwErrors(child, isJson);
 }
 
 /** Commander's messages begin with `error: ` and can have a suggestion on a second line. */
@@ -45,26 +47,8 @@ const oneLine = (text: string): string =>
     .trim()
     .replaceAll('\n', ' ')} (see --help)`;
 
-function reportError(error: unknown): number {
-  // Commander has already printed its message. The help and the version are not errors.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  if (error instanceof OutputClosedError) return closedPipeStatus;
-  if (error instanceof UsageError) return printError(error.message, exitCodes.usage);
-  if (error instanceof ConfigError || error instanceof SchemaError)
-    return printError(describeFailure(error), exitCodes.config);
-  if (error instanceof DomainError || isRefusal(error)) return printError(describeFailure(error), exitCodes.failed);
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return printError(
-      `${error.message}: another program uses this port; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT`,
-      exitCodes.failed,
-    );
-  }
-  // An error of the operating system needs no stack trace: a missing file, an unknown host name.
-  if (error instanceof Error && 'syscall' in error) return printError(describeFailure(error), exitCodes.failed);
-  return printError(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed);
-}
-
-function printError(message: string, status: number): number {
-  process.stderr.write(`keyreeve: ${message}\n`);
-  return status;
+/** @returns the exit status */
+function printFailure(report: FailureReport, isJson: boolean): number {
+  process.stderr.write(isJson ? jsonLine(report) : `keyreeve: ${withoutControls(report.detail)}\n`);
+  return report.exitCode;
 }

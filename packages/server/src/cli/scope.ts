@@ -1,18 +1,19 @@
 /** `keyreeve scope …`: the scope catalogue, for an operator. */
 import type { Command } from 'commander';
-import { toScope } from '../modules/scope-catalogue/routes.ts';
 import { CliCommand } from './command.ts';
 import { plural, print, table, type OutputOptions } from './output.ts';
-import { operator, withInstallation } from './session.ts';
+import { withOperations } from './operations/operations.ts';
 
 export function scopeCommand(): Command {
   const scope = new CliCommand('scope')
+    .group('daily')
     .description('Manage the scope catalogue.')
     .references('docs/scopes.md', 'database', 'masterKey', 'scopes');
   scope
     .command('list')
     .description('List all scopes, with the deleted ones.')
     .json()
+    .remote('administrator')
     .examples('keyreeve scope list')
     .action(list);
   scope
@@ -24,6 +25,7 @@ export function scopeCommand(): Command {
     .option('--no-entitled', 'in force on all keys that have it (default for a new scope)')
     .exclusive('entitled')
     .json()
+    .remote('administrator')
     .examples('keyreeve scope set orders:read --description orders', 'keyreeve scope set reports:read --entitled')
     .action(set);
   scope
@@ -31,13 +33,14 @@ export function scopeCommand(): Command {
     .description('Delete a scope: it is in force on no key, until it is declared again.')
     .argument('<name>', 'name of the scope')
     .json()
+    .remote('administrator')
     .examples('keyreeve scope delete reports:read')
     .action(remove);
   return scope;
 }
 
 async function list(options: OutputOptions): Promise<void> {
-  const scopes = (await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.list())).map(toScope);
+  const scopes = await withOperations((to) => to.scopes.list());
   const rows = scopes.map(({ name, entitled, deletedAt, description }) => [
     name,
     deletedAt === null ? (entitled ? 'entitled' : 'open') : 'deleted',
@@ -54,12 +57,12 @@ async function set(
     ...(description === undefined ? {} : { description }),
     ...(entitled === undefined ? {} : { entitled }),
   };
-  const row = await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.set(operator, name, given));
-  const needs = row.needsEntitlement === 1 ? 'It needs an entitlement.' : 'It needs no entitlement.';
-  print(options, toScope(row), `The scope ${name} is declared. ${needs}`);
+  const scope = await withOperations((to) => to.scopes.set(name, given));
+  const needs = scope.entitled ? 'It needs an entitlement.' : 'It needs no entitlement.';
+  print(options, scope, `The scope ${name} is declared. ${needs}`);
 }
 
 async function remove(name: string, options: OutputOptions): Promise<void> {
-  await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.delete(operator, name));
+  await withOperations((to) => to.scopes.delete(name));
   print(options, { name, deleted: true }, `Deleted the scope ${name}.`);
 }

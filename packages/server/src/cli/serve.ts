@@ -14,6 +14,7 @@ import { RequestLines } from './request-lines.ts';
 
 export function serveCommand(setStatus: SetStatus): Command {
   return new CliCommand('serve')
+    .group('operate')
     .description('Run the service.')
     .examples(
       'keyreeve serve',

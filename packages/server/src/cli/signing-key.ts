@@ -1,19 +1,20 @@
 /** `keyreeve signing-key …`: lists and rotates signing keys. */
 import type { Command } from 'commander';
 import { limits } from '@keyreeve/contract';
-import { toInstant } from '../foundation/clock.ts';
 import { CliCommand } from './command.ts';
 import { print, table, type OutputOptions } from './output.ts';
-import { operator, withInstallation } from './session.ts';
+import { withOperations } from './operations/operations.ts';
 
 export function signingKeyCommand(): Command {
   const signingKey = new CliCommand('signing-key')
+    .group('operate')
     .description('List and rotate the keys that sign access tokens.')
     .references('docs/operating.md', 'database', 'masterKey', 'jwtAlg');
   signingKey
     .command('list')
     .description('List the signing keys with their states.')
     .json()
+    .remote('administrator')
     .examples('keyreeve signing-key list')
     .action(list);
   signingKey
@@ -23,34 +24,23 @@ export function signingKeyCommand(): Command {
     )
     .option('--now', 'sign with the new key immediately and revoke all others: all access tokens become invalid')
     .json()
+    .remote('administrator')
     .examples('keyreeve signing-key rotate', 'keyreeve signing-key rotate --now')
     .action(rotate);
   return signingKey;
 }
 
 async function list(options: OutputOptions): Promise<void> {
-  const keys = await withInstallation({}, ({ signingKeys }) => signingKeys.list());
-  const rows = keys.map(({ kid, alg, state, createdAt, activatesAt }) => [
-    kid,
-    alg,
-    state,
-    toInstant(createdAt),
-    toInstant(activatesAt),
-  ]);
-  const values = keys.map(({ createdAt, activatesAt, revokedAt, ...key }) => ({
-    ...key,
-    createdAt: toInstant(createdAt),
-    activatesAt: toInstant(activatesAt),
-    revokedAt: revokedAt === null ? null : toInstant(revokedAt),
-  }));
-  print(options, values, table(['KID', 'ALG', 'STATE', 'CREATED', 'SIGNS FROM'], rows));
+  const keys = await withOperations((to) => to.signingKeys.list());
+  const rows = keys.map(({ kid, alg, state, createdAt, activatesAt }) => [kid, alg, state, createdAt, activatesAt]);
+  print(options, keys, table(['KID', 'ALG', 'STATE', 'CREATED', 'SIGNS FROM'], rows));
 }
 
 async function rotate(options: OutputOptions & { now?: boolean }): Promise<void> {
   const { now: immediately = false } = options;
-  const { kid } = await withInstallation({}, ({ signingKeys }) => signingKeys.rotate(operator, { immediately }));
+  const { kid } = await withOperations((to) => to.signingKeys.rotate(immediately));
   const text = immediately
     ? `Created ${kid}, which signs from now on. All other signing keys are revoked. All access tokens are invalid; refresh tokens still work.`
     : `Created ${kid}. It is published now and signs in ${limits.signingKeyLeadSeconds / 60} minutes.`;
-  print(options, { kid, isActive: immediately }, text);
+  print(options, { kid, isActive: immediately }, [text]);
 }

@@ -1,15 +1,14 @@
 /** `keyreeve webhook …`: webhook endpoints, for an operator. */
 import type { Command } from 'commander';
-import { limits, webhookEvents, type Webhook } from '@keyreeve/contract';
-import { toInstant } from '../foundation/clock.ts';
-import { toWebhook } from '../modules/webhooks/endpoints.ts';
+import { limits, webhookEvents, type Webhook, type WebhookEvent } from '@keyreeve/contract';
 import { CliCommand, type SetStatus } from './command.ts';
 import { collect, plural, print, table, type OutputOptions } from './output.ts';
-import { operator, withInstallation } from './session.ts';
+import { withOperations } from './operations/operations.ts';
 import { UsageError } from './failure.ts';
 
 export function webhookCommand(setStatus: SetStatus): Command {
   const webhook = new CliCommand('webhook')
+    .group('daily')
     .description('Manage webhook endpoints.')
     .references('docs/webhooks.md', 'database', 'masterKey', 'webhookTargets');
   webhook
@@ -18,22 +17,30 @@ export function webhookCommand(setStatus: SetStatus): Command {
     .argument('<url>', 'https URL that receives the events')
     .requiredOption('--event <event>', `event to deliver (repeatable): ${webhookEvents.join(', ')}`, collect)
     .json()
+    .remote('administrator')
     .examples('keyreeve webhook create https://example.com/hooks --event account.deleted --event api_key.deleted')
     .action(create);
-  webhook.command('list').description('List all endpoints.').json().examples('keyreeve webhook list').action(list);
+  webhook
+    .command('list')
+    .description('List all endpoints.')
+    .json()
+    .remote('administrator')
+    .examples('keyreeve webhook list')
+    .action(list);
   const forOne = (name: string, description: string): Command =>
     webhook
       .command(name)
       .description(description)
       .argument('<id>', 'id of the endpoint')
       .json()
+      .remote('administrator')
       .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d`);
   forOne('show', 'Show an endpoint and the state of its deliveries.').action(show);
   forOne(
     'change',
     'Change the URL or the events of an endpoint. A new URL gets a new secret, which is printed only once.',
   )
-    .option('--url <url>', 'https URL that receives the events from now on, also the pending ones')
+    .option('--new-url <url>', 'https URL that receives the events from now on, also the pending ones')
     .option('--event <event>', `event to deliver instead of the earlier ones (repeatable)`, collect)
     .action(changeEndpoint);
   forOne('disable', 'Stop deliveries to an endpoint and drop its pending events.').action(
@@ -49,7 +56,7 @@ export function webhookCommand(setStatus: SetStatus): Command {
   forOne('delete', 'Delete an endpoint and its pending events.').action((id: string, options: OutputOptions) =>
     change(id, options, 'delete'),
   );
-  forOne('test', 'Send one event of the type webhook.test from this machine.').action(
+  forOne('test', 'Send one event of the type webhook.test, from this machine or from the service at --url.').action(
     (id: string, options: OutputOptions) => test(id, options, setStatus),
   );
   return webhook;
@@ -57,51 +64,45 @@ export function webhookCommand(setStatus: SetStatus): Command {
 
 async function create(url: string, options: OutputOptions & { event: readonly string[] }): Promise<void> {
   const { event: events } = options;
-  assertKnown(events);
-  const { secret, ...endpoint } = await withInstallation({}, ({ webhooks }) =>
-    webhooks.endpoints.create(operator, { url, events }),
-  );
-  const { id, createdAt, updatedAt, disabledAt, ...rest } = toWebhook(endpoint);
-  const value = { id, url: rest.url, events: rest.events, createdAt, updatedAt, disabledAt, secret: secret.reveal() };
-  print(
-    options,
-    value,
-    `Created webhook endpoint ${id} for ${rest.url}.\nSecret: ${secret.reveal()}\nIt is shown only once.`,
-  );
+  const created = await withOperations((to) => to.webhooks.create({ url, events: known(events) }));
+  print(options, created, [
+    `Created webhook endpoint ${created.id} for ${created.url}.`,
+    `Secret: ${created.secret}`,
+    'It is shown only once.',
+  ]);
 }
 
 interface ChangeOptions extends OutputOptions {
-  readonly url?: string;
+  readonly newUrl?: string;
   readonly event?: readonly string[];
 }
 
-async function changeEndpoint(id: string, { url, event: events, ...options }: ChangeOptions): Promise<void> {
-  if (url === undefined && events === undefined) throw new UsageError('give --url, --event or both');
-  assertKnown(events ?? []);
-  const { endpoint, secret } = await withInstallation({}, ({ webhooks }) =>
-    webhooks.endpoints.change(operator, id, { url, events }),
-  );
-  const shown = toWebhook(endpoint);
-  const done = `Changed webhook endpoint ${id} for ${shown.url}.`;
-  print(
-    options,
-    { webhook: shown, secret: secret?.reveal() ?? null },
-    secret
-      ? `${done}\nSecret: ${secret.reveal()}\nIt is shown only once. The earlier secret signs nothing that the new URL gets.\nPending events that go to the new URL: ${shown.waiting}.`
-      : done,
-  );
+async function changeEndpoint(id: string, { newUrl: url, event, ...options }: ChangeOptions): Promise<void> {
+  if (url === undefined && event === undefined) throw new UsageError('give --new-url, --event or both');
+  const change = { ...(url !== undefined && { url }), ...(event && { events: known(event) }) };
+  const changed = await withOperations((to) => to.webhooks.change(id, change));
+  const { webhook, secret } = changed;
+  const text = [`Changed webhook endpoint ${id} for ${webhook.url}.`];
+  if (secret !== null)
+    text.push(
+      `Secret: ${secret}`,
+      'It is shown only once. The earlier secret signs nothing that the new URL gets.',
+      `Pending events that go to the new URL: ${webhook.waiting}.`,
+    );
+  print(options, changed, text);
 }
 
-function assertKnown(events: readonly string[]): void {
-  const unknown = events.find((event) => !(webhookEvents as readonly string[]).includes(event));
+function known(names: readonly string[]): WebhookEvent[] {
+  const unknown = names.find((name) => !(webhookEvents as readonly string[]).includes(name));
   if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; see --help`);
+  return names as WebhookEvent[];
 }
 
 const stateOf = ({ disabledAt, failingSince }: Pick<Webhook, 'disabledAt' | 'failingSince'>): string =>
   disabledAt === null ? (failingSince === null ? 'enabled' : 'failing') : 'disabled';
 
 async function list(options: OutputOptions): Promise<void> {
-  const endpoints = (await withInstallation({}, ({ webhooks }) => webhooks.endpoints.list())).map(toWebhook);
+  const endpoints = await withOperations((to) => to.webhooks.list());
   const rows = endpoints.map(({ id, url, waiting, lastDeliveredAt, lastFailedAt, lastFailure, ...state }) => [
     id,
     url,
@@ -115,7 +116,7 @@ async function list(options: OutputOptions): Promise<void> {
 }
 
 async function show(id: string, options: OutputOptions): Promise<void> {
-  const endpoint = toWebhook(await withInstallation({}, ({ webhooks }) => webhooks.endpoints.find(id)));
+  const endpoint = await withOperations((to) => to.webhooks.find(id));
   const { url, events, createdAt, disabledAt, failingSince, waiting, nextAttemptAt } = endpoint;
   const { lastDeliveredAt, lastFailedAt, lastFailure } = endpoint;
   const since = disabledAt ?? failingSince;
@@ -135,25 +136,21 @@ async function show(id: string, options: OutputOptions): Promise<void> {
 const done = { disable: 'Disabled', enable: 'Enabled', delete: 'Deleted' } as const;
 
 async function change(id: string, options: OutputOptions, verb: keyof typeof done): Promise<void> {
-  await withInstallation({}, ({ webhooks }) => webhooks.endpoints[verb](operator, id));
+  await withOperations((to) => to.webhooks[verb](id));
   print(options, { id, [done[verb].toLowerCase()]: true }, `${done[verb]} webhook endpoint ${id}.`);
 }
 
 async function rotateSecret(id: string, options: OutputOptions): Promise<void> {
-  const { secret, previousValidUntil } = await withInstallation({}, ({ webhooks }) =>
-    webhooks.endpoints.rotateSecret(operator, id),
-  );
-  const until = toInstant(previousValidUntil);
-  print(
-    options,
-    { id, secret: secret.reveal(), previousValidUntil: until },
-    `Secret: ${secret.reveal()}\nIt is shown only once. The previous secret also signs until ${until}.`,
-  );
+  const { secret, previousValidUntil } = await withOperations((to) => to.webhooks.rotateSecret(id));
+  print(options, { id, secret, previousValidUntil }, [
+    `Secret: ${secret}`,
+    `It is shown only once. The previous secret also signs until ${previousValidUntil}.`,
+  ]);
 }
 
 async function test(id: string, options: OutputOptions, setStatus: (status: number) => void): Promise<void> {
-  const { status, failure } = await withInstallation({}, ({ webhooks }) => webhooks.endpoints.test(id));
-  if (failure !== null) setStatus(1);
-  const text = failure === null ? `Delivered: the endpoint returned ${status}.` : `Not delivered: ${failure}.`;
-  print(options, { delivered: failure === null, status, failure }, text);
+  const { delivered, status, failure } = await withOperations((to) => to.webhooks.test(id));
+  if (!delivered) setStatus(1);
+  const text = delivered ? `Delivered: the endpoint returned ${status}.` : `Not delivered: ${failure}.`;
+  print(options, { delivered, status, failure }, [text]);
 }

@@ -2,6 +2,8 @@
  * Reads the settings from the environment; no other file reads it. All errors are reported together, so that an operator
  * corrects them in one pass.
  */
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { isIgnored } from './ignored-names.ts';
 import { mailMistakes } from './mail-config.ts';
 import type { Environment, Setting } from './setting.ts';
@@ -53,6 +55,16 @@ export function processEnvironment(): Environment {
 
 /** For `keyreeve prove-revocation --url`, which reads no setting. It is no setting of the service. */
 export const canaryCredential = (): string | undefined => process.env['KEYREEVE_CANARY_CREDENTIAL'];
+
+/** The folder for the sessions of `keyreeve --url`: of the XDG Base Directory Specification, or the one of the platform. */
+export function stateFolder(): string {
+  const { XDG_STATE_HOME: home = '', LOCALAPPDATA: local } = process.env;
+  // The specification ignores a relative path.
+  if (isAbsolute(home)) return join(home, 'keyreeve');
+  if (process.platform === 'win32') return join(local ?? join(homedir(), 'AppData', 'Local'), 'keyreeve');
+  const platform = process.platform === 'darwin' ? ['Library', 'Application Support'] : ['.local', 'state'];
+  return join(homedir(), ...platform, 'keyreeve');
+}
 
 /** @throws ConfigError */
 export function readConfig(environment: Environment, { isTerminal = false } = {}): Config {

@@ -1,7 +1,7 @@
 # fish completion for keyreeve, printed by `keyreeve completion fish`.
 function __keyreeve_candidates
     set -l line (string join -- ' ' (commandline -opc)[2..])
-    test -n "$line"; and set line "$line "
+    test -n "$line"; and set line (string replace -r -- '^(?:--(?:env-file|url|key-file) [^ ]+ )+' '' "$line ")
     switch "$line"
 @CASES@
     end

@@ -40,6 +40,7 @@ const optionsOfCreate =
 const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate', 'quota'].map((it) => `--clear-${it}`);
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
+  ['keyreeve --', ['--version', '--env-file', '--url', '--key-file', '--help']],
   ['keyreeve --v', ['--version']],
   ['keyreeve account set-', ['set-email', 'set-role', 'set-limits', 'set-password']],
   ['keyreeve help signing', ['signing-key']],
@@ -48,7 +49,10 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
   ['keyreeve key change 1 --clear-', optionsToClear],
-  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--end-current', '--public-key', '--json', '--help']],
+  [
+    'keyreeve key rotate 1 --',
+    ['--account', '--overlap', '--end-previous', '--end-current', '--public-key', '--json', '--help'],
+  ],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],
   ['keyreeve completion f', ['fish']],
@@ -56,7 +60,23 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve import accounts a', ['a file']],
   ['keyreeve restore --journal ', ['folder']],
   ['keyreeve unknown ', []],
+  ['keyreeve --env-file settings.env ac', ['account']],
+  ['keyreeve --key-file ', ['a file', 'folder']],
+  // Bash splits a word at a colon.
+  ['keyreeve --url https : //auth.example.com : 8443 --key-file key webhook en', ['enable']],
 ];
+
+test('shells that show descriptions show the group of each command', () => {
+  for (const shell of ['zsh', 'fish'] as const) {
+    const script = completionScript(shell, program);
+    for (const text of [
+      'daily: Create and manage accounts',
+      'operate: Run the service',
+      'recover: Replay the deletion journal',
+    ])
+      assert.ok(script.includes(text), `${shell}: ${text}`);
+  }
+});
 
 suite('bash completes', { skip: skipReason('bash') }, () => {
   for (const [line, expected] of cases) {

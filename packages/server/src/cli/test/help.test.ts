@@ -33,6 +33,12 @@ const commandsBelow = (command: CliCommand, path: string): [path: string, comman
 const argumentsOf = (line: string): string[] =>
   (/(?:^| |\()keyreeve ([^|<>)]*)/.exec(line)?.[1] ?? '').trim().replaceAll("'", '').split(' ');
 
+test('every command of the program belongs to a group, and the help lists groups together', () => {
+  const groups = childrenOf(inertProgram()).map((command) => command.inGroup);
+  const inOrder = ['daily', 'operate', 'recover'].flatMap((group) => groups.filter((each) => each === group));
+  assert.deepEqual(groups, inOrder);
+});
+
 suite('the help of every command', () => {
   for (const [path, command] of commandsBelow(inertProgram(), 'keyreeve')) {
     test(path, async () => {

@@ -8,7 +8,7 @@ import { keyIdOf, type KeyChangeRequest } from '../api-keys/key-request.ts';
 import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, ListedUsage } from '../key-usage/key-usage.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
-import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import type { Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
@@ -195,7 +195,7 @@ export class Administration {
   }
 
   /** @throws DomainError `account_not_found`, `service_account`, `session_not_found`, `invalid_access_token` */
-  async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
+  async endSession(principal: Principal, id: string, sessionId: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
     await accounts.findPerson(id);
     const now = clock.now();

@@ -7,6 +7,7 @@ import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
 import { toTotal } from '../../foundation/database/totals.ts';
+import { findAccount } from '../accounts/store.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
@@ -17,6 +18,8 @@ import * as store from './store.ts';
 
 export interface AccountSearch extends PageRequest {
   readonly query?: string;
+  /** Only the account with this email, without the other filters. */
+  readonly email?: string;
   readonly role?: 'user' | 'admin' | undefined;
   readonly kind?: 'person' | 'service' | undefined;
   /** The id or email address of the account that created a service account. */
@@ -88,9 +91,10 @@ export class Directory {
    * Returns accounts in the order of their canonical emails.
    * @throws DomainError `invalid_request` for an invalid cursor, `ids` beside other members, or a total of another page than the first
    */
-  async search({ ids, ...search }: AccountSearch): Promise<AccountPage> {
+  async search({ ids, email, ...search }: AccountSearch): Promise<AccountPage> {
     const hasTotal = wantsTotal(search);
-    if (ids !== undefined) return this.#listIds(ids, search);
+    if (ids !== undefined) return this.#listIds(ids, { ...search, ...(email !== undefined && { email }) });
+    if (email !== undefined) return this.#searchEmail(email);
     const { query = '', role, kind, state, limit, cursor } = search;
     const creatorId = search.creatorId === undefined ? undefined : await this.idOf(search.creatorId);
     if (isAccountId(query)) {
@@ -124,6 +128,12 @@ export class Directory {
   /** @returns the id of the account with the email address; any other text, and that of no account, itself */
   idOf(text: string): Promise<string> {
     return accountIdOf(this.#core.db, text);
+  }
+
+  async #searchEmail(text: string): Promise<AccountPage> {
+    const canonicalEmail = parseEmail(text)?.canonicalEmail;
+    const account = canonicalEmail === undefined ? undefined : await findAccount(this.#core.db, '', canonicalEmail);
+    return account ? this.#searchId(account.id, {}) : { accounts: [], nextCursor: null };
   }
 
   async #searchId(

@@ -99,6 +99,10 @@ testOnBoth('a search finds accounts by id and by any part of the email address, 
   assert.deepEqual(await found('acc_adam'), ['adam@example.org']);
   assert.deepEqual(await found('acc_unknown'), []);
   assert.deepEqual(await found('unknown'), []);
+  const withEmail = async (email: string) => (await searchAll(app, administrator, { email })).emails;
+  assert.deepEqual(await withEmail('ADA@Example.org'), ['ada@example.org']);
+  for (const other of ['ada', 'example.org', 'acc_ada', 'ada@example.org\0', 'nobody@example.org'])
+    assert.deepEqual(await withEmail(other), [], other);
 });
 
 test('a search finds accounts by role and state', async () => {

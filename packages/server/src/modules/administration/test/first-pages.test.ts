@@ -39,6 +39,7 @@ test('each first page of a large installation takes few reads and has at most 10
   for (const [path, member, readsMax] of [
     ['accounts', 'accounts', 2],
     ['accounts?query=example.com', 'accounts', 2],
+    ['accounts?email=person9999@example.com', 'accounts', 2],
     ['accounts?query=person9999', 'accounts', searchedReadsMax],
     ['accounts?state=enabled', 'accounts', 2],
     ['api-keys', 'apiKeys', 3],
