@@ -44,7 +44,12 @@ export const referencePages = (openApiHref: string): SitePage[] => [
 ];
 
 export function referenceGroup(): Group {
-  const entries = referencePages('').map(({ name, title }) => ({ name, label: title, task: '', anchor: '' }));
+  const entries = referencePages('').map(({ name, title }) => ({
+    name,
+    label: title.replace(/^API: /, ''),
+    task: '',
+    anchor: '',
+  }));
   return { title: 'API reference', entries };
 }
 
