@@ -72,9 +72,9 @@ test('an administrator sees payload and response status of a delivery, and moves
   const url = dialog.getByLabel('URL');
   assert.equal(await url.inputValue(), before.url);
   assert.ok(await dialog.getByLabel('scope.set').isChecked());
-  await url.fill('http://example.com/');
+  await url.fill('https://user:password@example.com/');
   await dialog.locator('[type=submit]').click();
-  await dialog.getByText('Keyreeve cannot send to this URL.').waitFor();
+  await dialog.locator('.field-error', { hasText: 'Keyreeve cannot send to this URL.' }).waitFor();
   await url.fill(after.url);
   await dialog.locator('[type=submit]').click();
   await dialog.getByText('Waiting deliveries that are now sent to it: 1.').waitFor();

@@ -129,7 +129,7 @@ function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
       priority: 'below',
       cell: ({ attempts }) => <ServerText>{attempts.at(-1)?.error ?? null}</ServerText>,
     },
-    { label: adminText.general.attempts, priority: 'low', align: 'end', cell: ({ attemptCount }) => attemptCount },
+    { label: adminText.general.attempts, priority: 'lowest', align: 'end', cell: ({ attemptCount }) => attemptCount },
     {
       label: adminText.general.nextAttempt,
       priority: 'low',

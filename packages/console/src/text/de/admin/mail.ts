@@ -3,7 +3,7 @@ import type { AdminTexts } from '../../texts.ts';
 
 export const mail: AdminTexts['mail'] = {
   intro:
-    'E-Mails der letzten 30 Tage an Adressen, die ein Konto hat, hatte oder beantragt hat. Ihr Inhalt wird nicht gespeichert, und die Einträge werden mit dem Konto gelöscht.',
+    'E-Mails der letzten 30 Tage an Adressen, die ein Konto hat, hatte oder beantragt hat. Ihr Inhalt wird nicht gespeichert. Die Einträge werden mit dem Konto gelöscht.',
   test: 'Test-E-Mail senden',
   testIntro: 'Der Server sendet eine E-Mail an Ihre eigene Adresse und zeigt die Antwort des Mailservers.',
   testSubmit: 'Senden',

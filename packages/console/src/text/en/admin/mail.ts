@@ -1,7 +1,7 @@
 /** English texts of the page about mail. */
 export const mail = {
   intro:
-    'Mail of the last 30 days to email addresses that an account has, had or has requested. Its content is not stored, and it is deleted with the account.',
+    'Mail of the last 30 days to email addresses that an account has, had or has requested. Its content is not stored. The entries are deleted with the account.',
   test: 'Send a test mail',
   testIntro: 'The server sends a mail to your own email address and shows the response of the mail server.',
   testSubmit: 'Send',

@@ -229,7 +229,7 @@ onEachDatabase(
     await removeRights(db);
     await journalIn(db, temp.folder).catchUp();
     const journal = journalIn(reverted.db, temp.folder);
-    assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
+    assert.deepEqual(await journal.catchUp(), { working: 10, isBehind: false });
     const epochs = await epochsOf(reverted.db);
     assert.deepEqual(await replay(reverted.db, temp.folder, later, true), replayed);
     assert.deepEqual(await epochsOf(reverted.db), epochs);
