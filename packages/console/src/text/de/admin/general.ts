@@ -12,6 +12,6 @@ export const general = {
   allKinds: 'Alle Arten',
   attempts: 'Versuche',
   actor: 'Akteur',
-  emailOrId: 'E-Mail-Adresse oder ID',
+  emailOrId: 'E-Mail oder ID',
   newestEvents: 'Neueste Ereignisse',
 };

@@ -12,6 +12,6 @@ export const general = {
   allKinds: 'All kinds',
   attempts: 'Attempts',
   actor: 'Actor',
-  emailOrId: 'email address or ID',
+  emailOrId: 'email or ID',
   newestEvents: 'Newest events',
 };
