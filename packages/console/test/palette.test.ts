@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Secret } from '../../server/src/foundation/crypto/secret.ts';
 import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { until } from '../../server/test-kit/until.ts';
+import { assertAccessible } from './accessibility.ts';
 import { consoleTests, signInByCookie, type ConsoleSite } from './kit/console-site.ts';
 
 const test = consoleTests();
@@ -28,6 +29,7 @@ test('Ctrl-K and / open the palette; the arrow keys, Enter and Escape do the res
   await page.keyboard.press('ControlOrMeta+K');
   await field.waitFor();
   assert.equal(await selected(), 'API keys');
+  await assertAccessible(page, 'the palette with pages');
   const active = await field.getAttribute('aria-activedescendant');
   assert.equal(await page.locator('.palette-list').getByRole('option', { selected: true }).getAttribute('id'), active);
   await page.keyboard.press('ArrowUp');
@@ -103,6 +105,7 @@ test('a typed secret is sent nowhere', async (site) => {
   await field.fill(key.secret.reveal());
   await page.getByText('secret', { exact: false }).and(page.getByRole('status')).waitFor();
   assert.equal(await page.locator('.palette-list').getByRole('option').count(), 0);
+  await assertAccessible(page, 'the palette without results');
   await field.fill('acc');
   await page.locator('.palette-list').getByRole('option', { name: 'Account', exact: true }).waitFor();
   await until('the next text is searched', () => sent.some((request) => request.includes('search=acc')));
@@ -122,7 +125,10 @@ test('an administrator finds accounts by email address and id, keys of others, a
   const openWith = async (typed: string, option: string, path: string): Promise<void> => {
     await page.keyboard.press('ControlOrMeta+K');
     await page.getByRole('dialog').getByRole('combobox').fill(typed);
-    await page.locator('.palette-list').getByRole('option').filter({ hasText: option }).click();
+    const entry = page.locator('.palette-list').getByRole('option').filter({ hasText: option });
+    await entry.waitFor();
+    await assertAccessible(page, `the palette with results for ${typed}`);
+    await entry.click();
     await page.waitForURL(`**${path}`);
     await visitor.settle();
   };

@@ -16,6 +16,6 @@ export const general = {
   soon: 'so bald wie möglich',
   reason: 'Grund',
   actor: 'Akteur',
-  emailOrId: 'E-Mail-Adresse oder ID',
+  emailOrId: 'E-Mail oder ID',
   newestEvents: 'Neueste Ereignisse',
 };

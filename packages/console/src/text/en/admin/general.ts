@@ -16,6 +16,6 @@ export const general = {
   soon: 'as soon as possible',
   reason: 'Reason',
   actor: 'Actor',
-  emailOrId: 'email address or ID',
+  emailOrId: 'email or ID',
   newestEvents: 'Newest events',
 };
