@@ -22,3 +22,16 @@ export function store(name: StoredName, value: string | undefined): void {
     // As without the choice.
   }
 }
+
+/** A sign-out clears the storage of the origin. The choices are those of the browser, so they stay. */
+const ofBrowser = ['theme', 'language', 'protect'] as const satisfies readonly StoredName[];
+
+/** Restores the choices after an action that clears the storage. @throws what the action throws */
+export async function keepingChoices(act: () => Promise<unknown>): Promise<void> {
+  const choices = ofBrowser.map((name) => [name, stored(name) ?? undefined] as const);
+  try {
+    await act();
+  } finally {
+    for (const [name, value] of choices) store(name, value);
+  }
+}

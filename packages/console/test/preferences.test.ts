@@ -57,6 +57,7 @@ test(
   async (site) => {
     const visitor = await site.openSignedIn({ isNew: true });
     const { page } = visitor;
+    visitor.expect(/^info: Clear-Site-Data header/);
     await visitor.goto('/console/account');
     const documents = (): number => visitor.requests.filter((one) => one === 'GET /console/account').length;
     await page.getByLabel('Language', { exact: true }).selectOption('de');

@@ -59,6 +59,7 @@ test(
   async (site) => {
     const visitor = await site.openSignedIn({ isNew: true });
     const { page } = visitor;
+    visitor.expect(/^info: Clear-Site-Data header/);
     await visitor.goto('/console/keys');
     const proceed = await hold(page, '**/app.js');
     await page.reload({ waitUntil: 'commit' });
@@ -75,21 +76,6 @@ test(
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
     assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []);
-  },
-  { databases },
-);
-
-test(
-  'without scripts, the page says that it needs them, and shows no skeleton',
-  async (site) => {
-    const { page } = await site.open({ isNew: true });
-    const protocol = await page.context().newCDPSession(page);
-    await protocol.send('Emulation.setScriptExecutionDisabled', { value: true });
-    await page.goto('/console');
-    await page.getByText('The console needs JavaScript.').waitFor();
-    assert.equal(await page.locator('.entrance').isVisible(), false);
-    await protocol.send('Emulation.setScriptExecutionDisabled', { value: false });
-    await protocol.detach();
   },
   { databases },
 );
