@@ -4,22 +4,26 @@ export type StoredName = 'theme' | 'language' | 'session' | 'protect';
 
 const keyOf = (name: StoredName): string => `keyreeve-${name}`;
 
-/** @returns null if nothing is stored, or the browser does not permit it */
+/** For a browser that does not permit the storage: until the page is left. */
+const ofPage = new Map<StoredName, string>();
+
+/** @returns null if nothing is stored */
 export function stored(name: StoredName): string | null {
   try {
     return localStorage.getItem(keyOf(name));
   } catch {
-    return null;
+    return ofPage.get(name) ?? null;
   }
 }
 
-/** Without an effect if the browser does not permit it. @param value undefined removes it */
+/** @param value undefined removes it */
 export function store(name: StoredName, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(keyOf(name));
     else localStorage.setItem(keyOf(name), value);
   } catch {
-    // As without the choice.
+    if (value === undefined) ofPage.delete(name);
+    else ofPage.set(name, value);
   }
 }
 
