@@ -31,7 +31,10 @@ const laterLoad = (name: string): string[] =>
 
 test('the page without scripts says that it needs them', () => {
   assert.match(readFileSync(join(dist, 'index.html'), 'utf8'), /<noscript><p class="no-script">The console needs/);
-  assert.match(readFileSync(join(dist, 'app.css'), 'utf8'), /@media ?\(scripting: ?none\) ?\{ ?\.start ?\{ ?display: ?none/);
+  assert.match(
+    readFileSync(join(dist, 'app.css'), 'utf8'),
+    /@media ?\(scripting: ?none\) ?\{ ?\.start ?\{ ?display: ?none/,
+  );
 });
 
 test('every file that another one loads has a hash of its content in its name', () => {
