@@ -7,6 +7,7 @@ import { onFailure, send, type ResponseOf } from './api.ts';
 import { localTime, setServerTime } from './clock.ts';
 import { ownOrigin } from './own-origin.ts';
 import { Problem } from './problem.ts';
+import { keepingChoices } from './stored.ts';
 
 export type Config = ResponseOf<'GET /console/config'>;
 export type SessionView = NonNullable<ResponseOf<'GET /console/session'>>;
@@ -66,10 +67,12 @@ export function setSession(view: SessionView): void {
 }
 
 export async function signOut(): Promise<void> {
-  await send('DELETE /console/session').catch((error: unknown) => {
-    // Without a session, there is nothing to end.
-    if (!(error instanceof Problem) || error.status !== 401) throw error;
-  });
+  await keepingChoices(() =>
+    send('DELETE /console/session').catch((error: unknown) => {
+      // Without a session, there is nothing to end.
+      if (!(error instanceof Problem) || error.status !== 401) throw error;
+    }),
+  );
   end(undefined);
   channel.postMessage('signed-out');
 }

@@ -4,21 +4,38 @@ export type StoredName = 'theme' | 'language' | 'session' | 'protect';
 
 const keyOf = (name: StoredName): string => `keyreeve-${name}`;
 
-/** @returns null if nothing is stored, or the browser does not permit it */
+/** For a browser that does not permit the storage: until the page is left. */
+const ofPage = new Map<StoredName, string>();
+
+/** @returns null if nothing is stored */
 export function stored(name: StoredName): string | null {
   try {
     return localStorage.getItem(keyOf(name));
   } catch {
-    return null;
+    return ofPage.get(name) ?? null;
   }
 }
 
-/** Without an effect if the browser does not permit it. @param value undefined removes it */
+/** @param value undefined removes it */
 export function store(name: StoredName, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(keyOf(name));
     else localStorage.setItem(keyOf(name), value);
   } catch {
-    // As without the choice.
+    if (value === undefined) ofPage.delete(name);
+    else ofPage.set(name, value);
+  }
+}
+
+/** A sign-out clears the storage of the origin. The choices are those of the browser, so they stay. */
+const ofBrowser = ['theme', 'language', 'protect'] as const satisfies readonly StoredName[];
+
+/** Restores the choices after an action that clears the storage. @throws what the action throws */
+export async function keepingChoices(act: () => Promise<unknown>): Promise<void> {
+  const choices = ofBrowser.map((name) => [name, stored(name) ?? undefined] as const);
+  try {
+    await act();
+  } finally {
+    for (const [name, value] of choices) store(name, value);
   }
 }

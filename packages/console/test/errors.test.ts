@@ -11,10 +11,10 @@ const test = consoleTests();
 const databases = ['sqlite'] as const;
 
 /** The texts that a screen reader reads with a control. */
-const descriptionOf = (control: Locator): Promise<unknown> =>
-  control.evaluate(
-    `(element) => element.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id).innerText.trim())`,
-  );
+async function descriptionOf(control: Locator): Promise<string[]> {
+  const ids = ((await control.getAttribute('aria-describedby')) ?? '').split(' ');
+  return Promise.all(ids.map(async (id) => (await control.page().locator(`[id="${id}"]`).innerText()).trim()));
+}
 
 test(
   'a field shows its hint and below it the error, and both are read with the field',
@@ -85,7 +85,7 @@ test(
     await page.getByRole('link', { name: 'billing worker' }).click();
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByRole('dialog').waitFor();
-    assert.deepEqual(await focused(page).evaluate('(element) => [element.name, element.checked]'), ['overlap', true]);
+    assert.deepEqual([await focused(page).getAttribute('name'), await focused(page).isChecked()], ['overlap', true]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Delete key' }).click();

@@ -5,7 +5,6 @@ import { Secret } from '../../server/src/foundation/crypto/secret.ts';
 import { goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests, signInByCookie } from './kit/console-site.ts';
-import { focused } from './kit/visitor.ts';
 
 const test = consoleTests();
 const databases = ['sqlite'] as const;
@@ -57,13 +56,14 @@ test(
   async (site) => {
     const visitor = await site.openSignedIn({ isNew: true });
     const { page } = visitor;
+    visitor.expect(/^info: Clear-Site-Data header/);
     await visitor.goto('/console/account');
     const documents = (): number => visitor.requests.filter((one) => one === 'GET /console/account').length;
     await page.getByLabel('Language', { exact: true }).selectOption('de');
     await page.getByRole('heading', { level: 1, name: 'Konto' }).waitFor();
     await visitor.settle();
     assert.equal(documents(), 1);
-    assert.equal(await focused(page).evaluate('(element) => element.selectedOptions?.[0]?.text'), 'Deutsch');
+    assert.equal(await page.evaluate('document.activeElement.selectedOptions?.[0]?.text'), 'Deutsch');
     assert.deepEqual(await page.evaluate('[document.documentElement.lang, document.title]'), ['de', 'Konto · Example']);
     // Words of the language have hyphens, and data has none of its own.
     assert.deepEqual(
@@ -95,12 +95,11 @@ test(
     await signInByCookie(visitor.context, email);
     const { page } = visitor;
     await visitor.goto('/console/admin/settings');
-    await page.getByRole('heading', { level: 2, name: 'Checks' }).waitFor();
-    await page.getByRole('button', { name: 'Account menu' }).click();
-    await page.getByRole('link', { name: 'Account', exact: true }).last().click();
+    await visitor.goto('/console/account');
     await page.getByLabel('Language', { exact: true }).selectOption('de');
-    await page.getByRole('link', { name: 'Verwaltung' }).first().click();
-    await page.getByRole('link', { name: 'Einstellungen' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Konto' }).waitFor();
+    await visitor.settle();
+    await visitor.goto('/console/admin/settings');
     await page.getByRole('heading', { level: 2, name: 'Prüfungen' }).waitFor();
     await visitor.settle();
     // The checks of the server are in English otherwise. The first one has only names and versions.

@@ -1,6 +1,7 @@
 /** What a page shows until its code and its data arrive: skeletons, in the place of what follows. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../../server/test-kit/until.ts';
 import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
@@ -59,6 +60,7 @@ test(
   async (site) => {
     const visitor = await site.openSignedIn({ isNew: true });
     const { page } = visitor;
+    visitor.expect(/^info: Clear-Site-Data header/);
     await visitor.goto('/console/keys');
     const proceed = await hold(page, '**/app.js');
     await page.reload({ waitUntil: 'commit' });
@@ -79,38 +81,30 @@ test(
   { databases },
 );
 
-test(
-  'without scripts, the page says that it needs them, and shows no skeleton',
-  async (site) => {
-    const { page } = await site.open({ isNew: true });
-    const protocol = await page.context().newCDPSession(page);
-    await protocol.send('Emulation.setScriptExecutionDisabled', { value: true });
-    await page.goto('/console');
-    await page.getByText('The console needs JavaScript.').waitFor();
-    assert.equal(await page.locator('.entrance').isVisible(), false);
-    await protocol.send('Emulation.setScriptExecutionDisabled', { value: false });
-    await protocol.detach();
-  },
-  { databases },
-);
+/** In the page: timers of 200 ms end when the test ends them. */
+const stopTimers = `{
+  const start = setTimeout;
+  globalThis.stopped = [];
+  globalThis.setTimeout = (act, ms, ...rest) => (ms === 200 ? -stopped.push(act) : start(act, ms, ...rest));
+}`;
 
 test(
   'a page whose code loads has a skeleton 200 ms after the click, and none before',
   async (site) => {
-    const visitor = await site.openSignedIn({ hasClock: true });
+    const visitor = await site.openSignedIn({ isNew: true });
     const { page } = visitor;
+    await page.addInitScript({ content: stopTimers });
     await visitor.goto('/console/keys');
     const proceed = await hold(page, '**/further-pages-*.js');
-    await page.clock.pauseAt(Date.now() + 3_600_000);
+    await page.evaluate('stopped.length = 0');
     await page.getByRole('link', { name: 'Security' }).first().click();
     const skeleton = page.locator('.skeleton.page');
     await skeleton.waitFor({ state: 'attached' });
-    await page.clock.runFor(199);
+    await until('the timer of the skeleton has begun', async () => (await page.evaluate('stopped.length')) === 1);
     assert.equal(await skeleton.isVisible(), false);
-    await page.clock.runFor(1);
+    await page.evaluate('stopped[0]()');
     await skeleton.waitFor();
     assert.deepEqual(await findOverflow(page), []);
-    await page.clock.resume();
     proceed();
     await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor();
     assert.equal(await skeleton.count(), 0);
