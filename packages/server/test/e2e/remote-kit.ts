@@ -23,7 +23,7 @@ export interface Remote extends AsyncDisposable {
   readonly local: (args: readonly string[]) => Promise<Exit>;
   login(): Promise<void>;
   /** The file with a management key. */
-  writeKey(key: string, mode?: number): string;
+  writeKey(key: string): string;
 }
 
 /** An administrator exists. The clock of the service starts at the time of the commands. */
@@ -50,9 +50,9 @@ export async function newRemote(environment: Environment = {}): Promise<Remote> 
       const { status, stderr } = await kit.remote(['login', email, '--password-stdin'], goodPassword);
       assert.deepEqual([status, stderr], [0, '']);
     },
-    writeKey(key, mode = 0o600) {
+    writeKey(key) {
       const path = join(temp.path, 'management-key');
-      writeFileSync(path, `${key}\n`, { mode });
+      writeFileSync(path, `${key}\n`, { mode: 0o600 });
       return path;
     },
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,6 @@
 /** `keyreeve --url`: each command prints on a service what it prints on the database of the service. */
 import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { testOnBoth } from '../../test-kit/app-on-each-database.ts';
@@ -10,7 +11,7 @@ import { CliCommand } from '../../src/cli/command.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { manageScope } from '../../src/modules/api-keys/scopes.ts';
 import type { Exit } from './program.ts';
-import { email, newRemote } from './remote-kit.ts';
+import { assertRefused, email, newRemote } from './remote-kit.ts';
 
 type Run = (...args: readonly string[]) => Promise<Exit>;
 
@@ -265,4 +266,6 @@ testOnBoth('a management key manages the keys of its service accounts, and nothi
   assert.equal((await json('service-account', 'delete', id, '--yes'))['deleted'], true);
   const piped = await at.remote(['service-account', 'list', '--key-file', '-'], `${secret.reveal()}\n`);
   assert.equal(piped.stdout.split('\n').at(-2), '0 service accounts');
+  chmodSync(file, 0o644);
+  assertRefused(await run('service-account', 'list'), 64, /the file \S+ can be read by others; it must have mode 0600/);
 });
