@@ -79,8 +79,8 @@ interface ChangeOptions extends OutputOptions {
 
 async function changeEndpoint(id: string, { newUrl: url, event, ...options }: ChangeOptions): Promise<void> {
   if (url === undefined && event === undefined) throw new UsageError('give --new-url, --event or both');
-  const change = { ...(url !== undefined && { url }), ...(event && { events: known(event) }) };
-  const changed = await withOperations((to) => to.webhooks.change(id, change));
+  const wanted = { ...(url !== undefined && { url }), ...(event && { events: known(event) }) };
+  const changed = await withOperations((to) => to.webhooks.change(id, wanted));
   const { webhook, secret } = changed;
   const text = [`Changed webhook endpoint ${id} for ${webhook.url}.`];
   if (secret !== null)
