@@ -1,15 +1,9 @@
-/** The guides and the API reference in a browser: accessibility, widths, search, and without scripts. */
+/** The guides and the API reference in a browser: accessibility, widths, search and copying. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { extname } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
 import { allRoutes } from '@keyreeve/contract';
 import { findUnreadable, findViolations } from '../../console/test/accessibility.ts';
 import { consoleTests } from '../../console/test/kit/console-site.ts';
 import { findOverflow } from '../../console/test/kit/layout.ts';
-import { newSite } from './built-site.ts';
 
 const test = consoleTests();
 const options = { databases: ['sqlite'] } as const;
@@ -23,7 +17,6 @@ const inspected = [
   '/docs/api/sessions',
   '/problems/invalid_request',
 ];
-const browserOf = (page: Page): Browser => page.context().browser()!;
 
 test(
   'no page has an accessibility fault in either theme, and none is wider than a phone',
@@ -118,60 +111,6 @@ test(
     await page.getByRole('navigation').getByRole('link', { name: 'Delete an API key', exact: true }).click();
     await page.waitForURL(({ hash }) => hash === '#deletekey');
     assert.ok(await page.getByRole('heading', { name: 'Delete an API key', exact: true }).isVisible());
-  },
-  options,
-);
-
-test(
-  'without scripts, a person reads every page and opens the list of pages on a phone',
-  async (site) => {
-    const { page: other } = await site.open();
-    await using context = await browserOf(other).newContext({
-      javaScriptEnabled: false,
-      baseURL: site.origin,
-      viewport: { width: 375, height: 812 },
-    });
-    const page = await context.newPage();
-    await page.goto('/docs');
-    assert.equal(await page.getByRole('search').isVisible(), false);
-    await page.getByRole('button', { name: 'Contents' }).click();
-    const navigation = page.getByRole('navigation', { name: 'Documentation' });
-    await navigation.getByText('Try it').click();
-    await navigation.getByRole('link', { name: 'Protect an API with gin' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Protect an API with gin' }).waitFor();
-    await page.setViewportSize({ width: 1280, height: 900 });
-    assert.ok(await navigation.getByRole('link', { name: 'Protect a gRPC server' }).isVisible());
-  },
-  options,
-);
-
-test(
-  'the site for any web server works below a path',
-  async (site) => {
-    using built = newSite('files');
-    const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.json': 'application/json' };
-    const server = createServer(({ url = '' }, response) => {
-      const name = new URL(url, 'http://localhost').pathname.replace('/a/b/', '').replace(/^$/, 'index.html');
-      const content = built.files.get(name);
-      const type = types[extname(name) as keyof typeof types] ?? 'text/plain';
-      response.writeHead(content === undefined ? 404 : 200, { 'content-type': type }).end(content);
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { page: other } = await site.open();
-    await using context = await browserOf(other).newContext();
-    try {
-      const page = await context.newPage();
-      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a/b/`);
-      await page.getByRole('searchbox').fill('gRPC');
-      await page.locator('.results a').first().click();
-      await page.getByRole('heading', { level: 1, name: 'Protect a gRPC server' }).waitFor();
-      assert.match(page.url(), /\/a\/b\/tutorials\/grpc\.html$/);
-      await page.getByRole('link', { name: 'Keyreeve', exact: true }).click();
-      await page.getByRole('heading', { level: 1, name: 'Keyreeve' }).waitFor();
-    } finally {
-      await context.close();
-      server.close();
-    }
   },
   options,
 );
