@@ -56,7 +56,10 @@ test('an administrator sees payload and response status of a delivery, and moves
     await webhooks.log.flush();
     return (await webhooks.deliveries.list(id, { state: 'waiting' })).deliveries.length === 1;
   });
-  const { page } = await openWebhook(site, id);
+  const visitor = await openWebhook(site, id);
+  const { page } = visitor;
+  // The URL that is refused.
+  visitor.expect(/status of 400/);
   await page.getByText('Failing', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Details of scope.set' }).click();
   const details = page.getByRole('dialog');

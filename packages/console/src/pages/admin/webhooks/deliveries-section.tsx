@@ -120,7 +120,7 @@ function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
     },
     {
       label: texts.response,
-      priority: 'medium',
+      priority: 'low',
       align: 'end',
       cell: ({ attempts }) => attempts.at(-1)?.status ?? texts.noResponse,
     },
