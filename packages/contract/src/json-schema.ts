@@ -25,8 +25,17 @@ export const componentSchemas = (): Json =>
   Object.fromEntries(
     [...components]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { schema, definition: shown }]) => [name, { ...shown, examples: [exampleOf(schema)] }]),
+      .map(([name, { schema, definition: shown }]) => [
+        name,
+        isComposed(schema) ? shown : { ...shown, examples: [exampleOf(schema)] },
+      ]),
   );
+
+/** Whether the example of the schema would repeat those of the named schemas that it contains. */
+function isComposed({ examples, properties = {} }: Json): boolean {
+  const members = Object.values(properties as Record<string, Json & { readonly items?: Json }>);
+  return !examples && members.some(({ $id, items }) => $id !== undefined || items?.['$id'] !== undefined);
+}
 
 /** The schema of a body or a parameter. */
 export function schemaOf(schema: TSchema, side: Side): Json {

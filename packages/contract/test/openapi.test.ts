@@ -191,7 +191,7 @@ test('every component is referenced', () => {
   }
 });
 
-test('every body has a named schema, and every named schema has an example', () => {
+test('every body has a named schema, and every named schema has an example or consists of those that have', () => {
   for (const { operationId, requestBody, responses } of operations) {
     const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => {
       const { 'application/json': json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
@@ -205,8 +205,8 @@ test('every body has a named schema, and every named schema has an example', () 
       assert.deepEqual([Object.keys(named), others], [['$ref'], schema.anyOf ? [{ type: 'null' }] : []], operationId);
     }
   }
-  for (const [name, { examples }] of Object.entries(document.components.schemas))
-    assert.equal(examples?.length, 1, name);
+  for (const [name, { examples, ...schema }] of Object.entries(document.components.schemas))
+    assert.ok(examples?.length === 1 || JSON.stringify(schema).includes('"$ref"'), name);
 });
 
 test('the examples are valid against the schemas of the contract', () => {

@@ -7,6 +7,7 @@ import { PostgresDb } from '../../../foundation/database/postgres.ts';
 import { SqliteDb } from '../../../foundation/database/sqlite.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { optionalRoutes } from '../../../../test-kit/optional-routes.ts';
 import {
   administer,
   administratorRoutes,
@@ -276,7 +277,7 @@ test(
   'a body with a password or another undeclared member is rejected',
   { tags: ['asvs:8.2.3', 'asvs:15.3.3'] },
   async () => {
-    await using app = await newApp();
+    await using app = await newApp({ environment: optionalRoutes });
     const administrator = await newAdministrator(app);
     const headers = bearer(administrator.accessToken);
     const target = await newTarget(app);
