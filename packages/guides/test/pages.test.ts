@@ -88,7 +88,7 @@ interface Operation {
 
 const readOperations = `[...document.querySelectorAll('article')].map((article) => ({
   id: article.getAttribute('aria-labelledby'),
-  blocks: [...article.querySelectorAll('pre')].map((block) => block.innerText),
+  blocks: [...article.querySelectorAll('pre')].map((block) => block.textContent),
 }))`;
 
 test(
