@@ -43,17 +43,17 @@ test('every file that another one loads has a hash of its content in its name', 
   for (const file of scripts) assert.match(file, /-[0-9a-z]{8}\.js$/);
 });
 
-test('the sign-in and the list of keys load at most four files, 38 kB of scripts and 8 kB of style', () => {
+test('the sign-in and the list of keys load at most four files, 39 kB of scripts and 8 kB of style', () => {
   const files = [...firstLoad, ...filesNamed('en.js')];
   assert.ok(files.length <= 4, files.join(' '));
   // On 400 kbit/s, 2 kB are 40 ms.
-  assert.ok(sizeOf([...files, 'early.js']) <= 38_000, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
+  assert.ok(sizeOf([...files, 'early.js']) <= 39_000, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
   assert.ok(sizeOf(['app.css']) <= 8_000, `app.css has ${sizeOf(['app.css'])} bytes gzipped`);
 });
 
 for (const [pages, name, bytesMax] of [
   ['the pages beyond the list of keys load at most 20 kB more', 'further-pages.js', 20_000],
-  ['the pages of administrators load at most 30 kB more', 'administration.js', 30_000],
+  ['the pages of administrators load at most 31 kB more', 'administration.js', 31_000],
   ['the command palette loads at most 10 kB more', 'palette.js', 10_000],
   ['the texts of administrators load at most 15 kB more', 'en-admin.js', 15_000],
 ] as const) {

@@ -58,6 +58,8 @@ function copyCheckout(folder: string, server = false): void {
     'console',
     'guides',
     'contract',
+    'client/src',
+    'client/package.json',
     server ? 'server' : 'server/bin',
     'server/build.ts',
     'server/package.json',

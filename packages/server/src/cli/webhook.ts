@@ -27,18 +27,19 @@ export function webhookCommand(setStatus: SetStatus): Command {
     .remote('administrator')
     .examples('keyreeve webhook list')
     .action(list);
-  const forOne = (name: string, description: string): Command =>
+  const forOne = (name: string, description: string, options = ''): Command =>
     webhook
       .command(name)
       .description(description)
       .argument('<id>', 'id of the endpoint')
       .json()
       .remote('administrator')
-      .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d`);
+      .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d${options}`);
   forOne('show', 'Show an endpoint and the state of its deliveries.').action(show);
   forOne(
     'change',
     'Change the URL or the events of an endpoint. A new URL gets a new secret, which is printed only once.',
+    ' --new-url https://example.com/hooks/2',
   )
     .option('--new-url <url>', 'https URL that receives the events from now on, also the pending ones')
     .option('--event <event>', `event to deliver instead of the earlier ones (repeatable)`, collect)

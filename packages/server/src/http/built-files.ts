@@ -18,8 +18,8 @@ export interface BuiltFilesOptions {
   readonly style?: { readonly name: string; readonly text: string } | undefined;
   /** @returns the page for clients, with the id of the build in the URLs of the files that it loads */
   readonly edit: (page: string, name: string, id: string) => string;
-  /** Whether files of other kinds are served, as text. Default: they are not. */
-  readonly hasTexts?: boolean;
+  /** Whether files in folders are served, and files of other kinds as text. Default: neither. */
+  readonly isTree?: boolean;
 }
 
 /** By name, such as `tutorials/gin.html`. */
@@ -116,13 +116,11 @@ export const notBuilt = (what: string): RouteResponse => ({
 });
 
 /** @throws Error if a file cannot be read or the first page is missing */
-async function readBuild({ folder, style, edit, hasTexts = false }: BuiltFilesOptions): Promise<Build> {
+async function readBuild({ folder, style, edit, isTree = false }: BuiltFilesOptions): Promise<Build> {
   const root = folder();
-  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  const entries = await readdir(root, { withFileTypes: true, recursive: isTree });
   const names = entries
-    .filter(
-      (entry) => entry.isFile() && entry.name !== stampName && (hasTexts || contentTypes.has(extname(entry.name))),
-    )
+    .filter((entry) => entry.isFile() && entry.name !== stampName && (isTree || contentTypes.has(extname(entry.name))))
     .map((entry) =>
       join(entry.parentPath, entry.name)
         .slice(root.length + 1)

@@ -28,7 +28,7 @@ const listMigrations = sql('test_list_migrations', 'select version, name, checks
 const countInstallations = sql('test_count_installations', 'select * from installations');
 
 /** They open no database. `move` opens another one first. */
-const others = new Set(['completion', 'mail preview', 'mail test', 'key scan-rules', 'move']);
+const others = new Set(['completion', 'login', 'logout', 'mail preview', 'mail test', 'key scan-rules', 'move']);
 
 /** The others open SQLite and PostgreSQL by the same function. */
 const onEach = new Set(['serve', 'migrate', 'account create', 'account list', 'restore', 'backup', 'doctor']);

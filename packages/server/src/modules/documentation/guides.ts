@@ -24,7 +24,7 @@ export const guideFiles = ({ log, publicUrl, style = '' }: GuideFilesOptions): B
     folder: () => dirname(fileURLToPath(import.meta.resolve('#guides/dist/index.html'))),
     onMissing: (err) => log.error({ event: 'docs_files_missing', err }),
     style: { name: `${folderOfNoBuild}guides.css`, text: style },
-    hasTexts: true,
+    isTree: true,
     edit: (page, name, id) => {
       const own = page.replaceAll(folderOfNoBuild, `assets/${id}/`);
       return isReference.test(name) ? own.replaceAll(examplePublicUrl, escapeHtml(publicUrl)) : own;
