@@ -26,28 +26,42 @@ type outageLog struct {
 
 func (o *outageLog) failed(err error) {
 	o.mutex.Lock()
-	defer o.mutex.Unlock()
 	o.failures++
 	o.reason = err.Error()
-	o.flush()
+	message := o.takeMessage()
+	o.mutex.Unlock()
+	o.log(message)
 }
 
 func (o *outageLog) succeeded() {
 	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.flush()
+	message := o.takeMessage()
+	o.mutex.Unlock()
+	o.log(message)
 }
 
-// flush logs the failures since the last message, if it is a minute old.
-func (o *outageLog) flush() {
-	if o.failures == 0 {
+// log is called without the lock: a handler that blocks must not delay other verifications.
+func (o *outageLog) log(message string) {
+	if message == "" {
 		return
+	}
+	logger := o.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Warn(message)
+}
+
+// takeMessage returns a text about the failures since the last message, if it is a minute old; otherwise "".
+func (o *outageLog) takeMessage() string {
+	if o.failures == 0 {
+		return ""
 	}
 	now, period := o.clock.now(), ""
 	if !o.logged.IsZero() {
 		elapsed := now.Sub(o.logged)
 		if elapsed < outagePeriod {
-			return
+			return ""
 		}
 		period = fmt.Sprintf(" in %.0f s", math.Round(elapsed.Seconds()))
 	}
@@ -55,10 +69,6 @@ func (o *outageLog) flush() {
 	if o.failures > 1 {
 		count = fmt.Sprintf("%d verifications", o.failures)
 	}
-	logger := o.logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Warn(fmt.Sprintf("%s (%s failed%s)", o.reason, count, period))
 	o.failures, o.logged = 0, now
+	return fmt.Sprintf("%s (%s failed%s)", o.reason, count, period)
 }

@@ -50,22 +50,28 @@ export class Keys {
 
   /** @throws KeyreeveError `key_not_found` */
   get(id: number, options: CallOptions = {}): Promise<KeyDetails> {
-    return this.#caller.call({ ...options, method: 'GET', path: `${this.#path}/${id}` });
+    return this.#caller.call({ ...options, method: 'GET', path: this.#of(id) });
   }
 
   /** Changes also the limits of the key. */
   change(id: number, change: KeyChange, options: CallOptions = {}): Promise<KeyDetails> {
-    return this.#caller.call({ ...options, method: 'PATCH', path: `${this.#path}/${id}`, body: change });
+    return this.#caller.call({ ...options, method: 'PATCH', path: this.#of(id), body: change });
   }
 
   /** Replaces the secret. @throws KeyreeveError `overlap_in_progress` and others */
   rotate(id: number, rotation: Rotation = {}, options: CallOptions = {}): Promise<RotatedKey> {
-    return this.#caller.call({ ...options, method: 'POST', path: `${this.#path}/${id}/rotate`, body: rotation });
+    return this.#caller.call({ ...options, method: 'POST', path: `${this.#of(id)}/rotate`, body: rotation });
   }
 
   /** Every verification that starts after the promise is fulfilled rejects the key. Cannot be undone. */
   async delete(id: number, options: CallOptions = {}): Promise<void> {
-    await this.#caller.call({ ...options, method: 'DELETE', path: `${this.#path}/${id}` });
+    await this.#caller.call({ ...options, method: 'DELETE', path: this.#of(id) });
+  }
+
+  /** @throws TypeError for what is no id, such as a text with dots, which would lead to the key of another account */
+  #of(id: number): string {
+    if (!Number.isSafeInteger(id) || id <= 0) throw new TypeError('id must be the number of a key');
+    return `${this.#path}/${id}`;
   }
 }
 

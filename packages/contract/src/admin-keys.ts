@@ -44,7 +44,7 @@ export const adminChangeKey = route('adminChangeKey', 'PATCH /admin/accounts/:id
     'Like the owner’s change. Only an administrator or an operator can enable a key that an administrator has disabled.',
   body: { type: 'json', schema: KeyRestrictionBody },
   success: { status: 200, description: 'The changed key', schema: KeyDetails },
-  errors: ['account_not_found', 'key_not_found', 'too_many_changes'],
+  errors: ['account_not_found', 'key_not_found', 'reserved_scope', 'too_many_changes'],
 });
 
 export const adminDeleteKey = route('adminDeleteKey', 'DELETE /admin/accounts/:id/api-keys/:keyId', {

@@ -18,12 +18,13 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, size = 'small', hasNoCloseButton = false }: DialogProps) {
   const id = useId();
   const ref = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const body = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const dialog = ref.current;
     const opener = document.activeElement;
     dialog?.showModal();
-    focusFirst(body.current);
+    if (!focusFirst(body.current)) heading.current?.focus();
     return () => {
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();
@@ -50,7 +51,9 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
   return (
     <dialog ref={ref} class={size} aria-labelledby={id} {...escape}>
       <div class="dialog-header">
-        <h2 id={id}>{title}</h2>
+        <h2 ref={heading} id={id} tabIndex={-1}>
+          {title}
+        </h2>
         {!hasNoCloseButton && (
           <Button kind="quiet" isSmall icon="close" isIconOnly onClick={close}>
             {text.general.closeDialog}

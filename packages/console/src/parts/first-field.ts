@@ -11,12 +11,17 @@ const fields = ':is(input:not([type=hidden], [type=radio]:not(:checked)), select
 /** Not the button that destroys something: a key that is pressed too long must not do so. */
 const buttons = '.button:not(.danger)';
 
-/** Moves the focus to where the person works in a dialog: the marked element, otherwise the first field, otherwise the first button. */
-export function focusFirst(part: HTMLElement | null | undefined): void {
+/**
+ * Moves the focus to where the person works in a dialog: the marked element, otherwise the first field, otherwise the first button.
+ * @returns false if the dialog has none of them
+ */
+export function focusFirst(part: HTMLElement | null | undefined): boolean {
   for (const selector of [firstField, fields, buttons]) {
     const found = [...(part?.querySelectorAll<HTMLElement>(selector) ?? [])].find((element) =>
       element.checkVisibility(),
     );
-    if (found) return found.focus();
+    found?.focus();
+    if (found) return true;
   }
+  return false;
 }

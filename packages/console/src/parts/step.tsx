@@ -9,7 +9,7 @@ import { Notice } from './notice.tsx';
 export function Step({ children }: { readonly children: ComponentChildren }) {
   const step = useRef<HTMLDivElement>(null);
   // The dialog moves the focus only when it opens.
-  useLayoutEffect(() => focusFirst(step.current), []);
+  useLayoutEffect(() => void focusFirst(step.current), []);
   return (
     <div ref={step} class="stack">
       {children}

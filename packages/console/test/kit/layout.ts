@@ -12,7 +12,7 @@ const inspect = `(() => {
     element.checkVisibility() && isPhone &&
     (element.scrollWidth > element.clientWidth + 1 || (element.localName === 'textarea' && element.scrollHeight > element.clientHeight + 1)));
   if (cut.length > 0) return cut.map((element) => 'cut off: ' + element.outerHTML.slice(0, 120));
-  if (document.activeElement?.closest('.dialog-header')) return ['the focus is at the close button'];
+  if (document.activeElement?.closest('.dialog-header button')) return ['the focus is at the close button'];
   const doesOverflow = root.scrollWidth > root.clientWidth || (dialog && dialog.scrollWidth > dialog.clientWidth);
   if (!doesOverflow) return [];
   for (const element of (dialog ?? document.body).querySelectorAll('*')) {

@@ -162,22 +162,28 @@ class Keys:
         return _entries(lambda cursor: self.page(search=search, state=state, sort=sort, cursor=cursor))
 
     def get(self, id: int) -> KeyDetails:
-        return record_of(KeyDetails, self._requests.send("GET", f"{self._path}/{id}"))
+        return record_of(KeyDetails, self._requests.send("GET", self._of(id)))
 
     def change(self, id: int, change: KeyChange) -> KeyDetails:
         """Changes also the limits of the key."""
-        return record_of(KeyDetails, self._requests.send("PATCH", f"{self._path}/{id}", members_of(change)))
+        return record_of(KeyDetails, self._requests.send("PATCH", self._of(id), members_of(change)))
 
     def rotate(self, id: int, *, overlap_seconds: int | None = None, end_previous: bool = False) -> RotatedKey:
         """Replaces the secret. overlap_seconds: for how long the previous one stays valid. Default: a day."""
         body: dict[str, Any] = {} if overlap_seconds is None else {"overlapSeconds": overlap_seconds}
         if end_previous:
             body["endPrevious"] = True
-        return record_of(RotatedKey, self._requests.send("POST", f"{self._path}/{id}/rotate", body))
+        return record_of(RotatedKey, self._requests.send("POST", f"{self._of(id)}/rotate", body))
 
     def delete(self, id: int) -> None:
         """Every verification that starts after the call rejects the key. Cannot be undone."""
-        self._requests.send("DELETE", f"{self._path}/{id}")
+        self._requests.send("DELETE", self._of(id))
+
+    def _of(self, id: int) -> str:
+        """Raises ValueError for what is no id, such as a text with dots, which could lead to the key of another account."""
+        if type(id) is not int or id <= 0:
+            raise ValueError("id must be the number of a key")
+        return f"{self._path}/{id}"
 
 
 class _Requests:

@@ -15,6 +15,7 @@ import {
   assertFirstEnvironment,
   assertNoReservedScope,
   hasReservedScope,
+  manageScope,
   splitScopes,
   validateScopes,
 } from './scopes.ts';
@@ -54,8 +55,23 @@ export function changeOfKey(
     };
     // A stolen access token must not make the secret of a service valid again, or in other networks.
     if (hasReservedScope(splitScopes(after.scopes)) && isWidened(before, after)) assertRecentSignIn(principal, now);
+    assertBoundsKept(principal, before, after);
     return after;
   };
+}
+
+/**
+ * A stolen session must not make a stolen secret of a management key valid in other networks or for longer, not even soon after the
+ * sign-in.
+ * @throws DomainError `reserved_scope`
+ */
+function assertBoundsKept(principal: Principal, before: KeyDetailsRow, { addresses, expiresAt }: KeyDetailsRow): void {
+  if (principal.kind !== 'account' || !splitScopes(before.scopes).includes(manageScope)) return;
+  if (!isWidened(before, { ...before, addresses, expiresAt })) return;
+  throw new DomainError('reserved_scope', {
+    detail:
+      'A session does not give a management key other IP ranges or a later expiry. Create another management key.',
+  });
 }
 
 /**

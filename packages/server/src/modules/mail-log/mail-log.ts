@@ -57,7 +57,7 @@ export class MailLog {
     return { mails: rows.map(toLoggedMail), nextCursor };
   }
 
-  /** What the owner of an account gets of its mail, as {@link page}. */
+  /** What the owner of an account gets of its mail, as {@link page}: that to the email addresses that it has or had. */
   async sentTo(accountId: string, page: PageRequest): Promise<{ mails: SentMail[]; nextCursor: string | null }> {
     const { rows, nextCursor } = await this.#read({ by: 'account', of: accountId, purpose: '', state: '' }, page);
     const mails = rows.map(toLoggedMail).map(({ to, purpose, createdAt, deliveredAt }) => ({

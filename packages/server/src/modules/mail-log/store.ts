@@ -81,7 +81,10 @@ const listed = (condition: string): string => `select m.id, m.email, a.id as "ac
    where ($4 = '' or m.purpose = $4) and ($5 = '' or ${state} = $5) order by m.created_at desc, m.id desc limit $6`;
 const bound = (condition: string): string =>
   `select created_at as "createdAt", id ${part(condition)} limit 1 offset $3`;
-const ofAccount = (id: string): string => `account_pk = (select pk from accounts where id = ${id}) and`;
+// Not to an email address that it has only requested: whether the log has such mail depends on whether another account has the address.
+const ofAccount = (id: string): string => `account_pk = (select pk from accounts where id = ${id})
+  and email_key in (select email_key from accounts where id = ${id} union all
+    select c.email_key from email_changes c join accounts o on o.pk = c.account_pk where o.id = ${id}) and`;
 const list = sql<MailRow>('list_mail', listed(''));
 const listTo = sql<MailRow>('list_mail_to_email', listed('email_key = $7 and'));
 const listOf = sql<MailRow>('list_mail_of_account', listed(ofAccount('$7')));

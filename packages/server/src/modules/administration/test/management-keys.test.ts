@@ -222,21 +222,27 @@ test(
   },
 );
 
-test('a session gets no secret of a management key without the proof', { tags: ['asvs:7.5.1'] }, async () => {
-  await using app = await newApp({ environment });
-  const administrator = await newEnrolledAdministrator(app);
-  const { serviceAccount, apiKey } = await created(app, administrator);
-  const headers = bearer(administrator.accessToken);
-  const managed = `/auth/service-accounts/${serviceAccount.id}/api-keys`;
-  const scopes = ['keyreeve:keys'];
-  for (const [method, at, json] of [
-    ['POST', `${managed}/${apiKey.id}/rotate`, { overlapSeconds: 0 }],
-    ['POST', managed, { nickname: 'mine', scopes }],
-    ['POST', '/auth/api-keys', { nickname: 'mine', scopes }],
-    ['POST', `/admin/accounts/${serviceAccount.id}/api-keys`, { nickname: 'mine', scopes }],
-  ] as const)
-    assertRejected(await app.call(method, at, { headers, json }), 'reserved_scope', `${method} ${at}`);
-});
+test(
+  'a session gets no secret of a management key, and does not widen one, without the proof',
+  { tags: ['asvs:7.5.1'] },
+  async () => {
+    await using app = await newApp({ environment });
+    const administrator = await newEnrolledAdministrator(app);
+    const { serviceAccount, apiKey } = await created(app, administrator);
+    const headers = bearer(administrator.accessToken);
+    const managed = `/auth/service-accounts/${serviceAccount.id}/api-keys`;
+    const scopes = ['keyreeve:keys'];
+    for (const [method, at, json] of [
+      ['POST', `${managed}/${apiKey.id}/rotate`, { overlapSeconds: 0 }],
+      ['PATCH', `${managed}/${apiKey.id}`, { addresses: null }],
+      ['PATCH', `/admin/accounts/${serviceAccount.id}/api-keys/${apiKey.id}`, { expiresAt: null }],
+      ['POST', managed, { nickname: 'mine', scopes }],
+      ['POST', '/auth/api-keys', { nickname: 'mine', scopes }],
+      ['POST', `/admin/accounts/${serviceAccount.id}/api-keys`, { nickname: 'mine', scopes }],
+    ] as const)
+      assertRejected(await app.call(method, at, { headers, json }), 'reserved_scope', `${method} ${at}`);
+  },
+);
 
 test('an administrator creates a bounded number of management keys in an hour', async () => {
   await using app = await newApp({ environment });

@@ -88,6 +88,12 @@ test('an export has the mail to the account, also to its previous email address,
   await client.newAccount('other@example.com');
   await client.newAccount('ada@example.com');
   const code = await client.requestEmailChange(await client.signIn('ada@example.com'), 'new@example.com');
+  await client.untilOutboxEmpty();
+  const before = await client.as(await client.signIn('ada@example.com'), 'GET', path);
+  assert.ok(
+    !before.text.includes('new@example.com'),
+    'an export does not say whether another account has the email address',
+  );
   assert.equal((await client.confirmEmailChange(code)).status, 200);
   await mailbox.next({ to: 'ada@example.com', subject: 'changed' });
   await client.untilOutboxEmpty();
