@@ -32,7 +32,7 @@ const forImages = [...forContainers, 'buildah', 'mmdebstrap', 'npm'] as const;
 export const imageUser = 65_532;
 
 /** What the image does not need. */
-const notCopied = new Set(['node_modules', '.git', 'data', 'bench', 'test', 'test-kit']);
+const notCopied = new Set(['node_modules', '.git', 'data', 'test', 'test-kit']);
 
 /** Why the tests are not tried; false where they are. Under CI they run, and fail without the programs. */
 export function skipWithout(what: 'containers' | 'images'): string | false {

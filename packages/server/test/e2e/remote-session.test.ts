@@ -136,13 +136,20 @@ test('a session file of another user is rejected', { skip: process.getuid?.() !=
   assertRefused(await at.remote(['account', 'list']), 1, /must be a folder of this user/);
 });
 
+/** Requests, by the log of the service. */
+const refreshesOf = ({ app }: Remote): number =>
+  app.logLines.filter((line) => line.includes('/auth/token/refresh')).length;
+
 testOnBoth('commands beside each other refresh an expired access token once, and keep the session', async () => {
   await using at = await newRemote();
   await at.login();
   at.app.clock.advance({ seconds: 700 });
   const list = () =>
     runProcess(['--url', at.app.url, 'account', 'list'], { folder: at.folder, environment: at.environment });
+  const before = refreshesOf(at);
   const exits = await Promise.all(Array.from({ length: 4 }, list));
+  // The service gives the same successor for each use of a refresh token within the grace time.
+  assert.equal(refreshesOf(at) - before, 1);
   assert.deepEqual(new Set(exits.map(({ status, stderr }) => `${status}${stderr}`)), new Set(['0']));
   // Beyond the time in which the service accepts an earlier refresh token again.
   at.app.clock.advance({ seconds: 700 });

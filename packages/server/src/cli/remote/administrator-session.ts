@@ -15,6 +15,8 @@ export class AdministratorSession implements Credential {
   readonly kind = 'administrator';
   readonly #service: Service;
   readonly #file: SessionFile;
+  /** Of the first request: another command can sign in as another administrator meanwhile. */
+  #accountId: string | undefined;
 
   constructor(service: Service) {
     this.#service = service;
@@ -24,8 +26,10 @@ export class AdministratorSession implements Credential {
   /** @throws RemoteError `not_signed_in`, `session_file_rejected` */
   async read(): Promise<KeptSession> {
     const session = await this.#file.read();
-    if (session) return session;
-    throw this.#notSignedIn('not signed in');
+    if (!session) throw this.#notSignedIn('not signed in');
+    this.#accountId ??= session.accountId;
+    if (session.accountId !== this.#accountId) throw this.#notSignedIn('another account has signed in meanwhile');
+    return session;
   }
 
   async accountId(): Promise<string> {
