@@ -19,7 +19,7 @@ test(
     const root = join(folder.path, 'checkout');
     // The files as they are, committed or not.
     for (const path of paths) {
-      if (/^(?:packages|scripts|docs|ops|[^/]+$)/.test(path)) cpSync(join(checkout, path), join(root, path));
+      if (/^(?:packages|scripts|docs|ops|bench|[^/]+$)/.test(path)) cpSync(join(checkout, path), join(root, path));
     }
     const changes = '### Security\n\n- Something.';
     write(root, 'CHANGELOG.md', `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n- Older.\n`);

@@ -40,14 +40,14 @@ export const mutants: readonly Mutant[] = [
       ...remembered,
       {
         file: 'modules/api-keys/api-keys.ts',
-        find: `    return { ...key, secret };`,
+        find: `    return { ...key, secret: made.secret };`,
         replace: `    const { id: keyId, nickname, scopes, expiresAt, createdAt: issuedAt } = key;
     if (principal.kind === 'account')
-      (globalThis as any).remembered?.set(secret.reveal(), {
+      (globalThis as any).remembered?.set(made.secret.reveal(), {
         result: { valid: true, type: 'api_key', accountId, keyId, nickname, scopes: scopes.join(' '), expiresAt, issuedAt },
         until: Date.now() + 2000,
       });
-    return { ...key, secret };`,
+    return { ...key, secret: made.secret };`,
       },
     ],
     faults: [],
