@@ -107,8 +107,6 @@ test(
       assert.match(request, /^curl /, id);
       assert.match(response, new RegExp(`^HTTP/1\\.1 ${success.status} `), id);
     }
-    // Beside the page; on narrow screens, it opens with a button.
-    await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto('/docs/api/api-keys');
     await page.getByRole('navigation').getByRole('link', { name: 'Delete an API key', exact: true }).click();
     await page.waitForURL(({ hash }) => hash === '#deletekey');

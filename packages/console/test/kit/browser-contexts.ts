@@ -55,6 +55,8 @@ export class BrowserContexts implements AsyncDisposable {
       for (const event of pageEvents) page.removeAllListeners(event);
       await page.unrouteAll({ behavior: 'ignoreErrors' });
       await page.goto('about:blank');
+      await page.setViewportSize(sizeOf(options));
+      await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
       const protocol = await context.newCDPSession(page);
       await protocol.send('Storage.clearDataForOrigin', { origin: this.origin, storageTypes: 'all' });
       await protocol.detach();
@@ -72,13 +74,13 @@ export class BrowserContexts implements AsyncDisposable {
   }
 
   async #open(options: ContextOptions): Promise<UsedContext> {
-    const { locale = 'en-US', colorScheme = 'light', width = 1280, height = 900 } = options;
+    const { locale = 'en-US', colorScheme = 'light' } = options;
     const context = await this.#browser.newContext({
       baseURL: this.origin,
       locale,
       colorScheme,
       reducedMotion: 'reduce',
-      viewport: { width, height },
+      viewport: sizeOf(options),
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     // As a message, because the page forgets its variables when another document is loaded.
@@ -87,6 +89,8 @@ export class BrowserContexts implements AsyncDisposable {
     return { context, page: await context.newPage(), options };
   }
 }
+
+const sizeOf = ({ width = 1280, height = 900 }: ContextOptions) => ({ width, height });
 
 const keyOf = ({ locale, colorScheme, width, height, hasClock, isNew }: ContextOptions): string =>
   JSON.stringify([locale, colorScheme, width, height, hasClock, isNew]);

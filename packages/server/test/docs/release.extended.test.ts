@@ -22,7 +22,11 @@ test(
       if (/^(?:packages|scripts|docs|ops|bench|[^/]+$)/.test(path)) cpSync(join(checkout, path), join(root, path));
     }
     const changes = '### Security\n\n- Something.';
-    write(root, 'CHANGELOG.md', `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n### Before you upgrade\n\n- Older.\n`);
+    write(
+      root,
+      'CHANGELOG.md',
+      `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n### Before you upgrade\n\n- Older.\n`,
+    );
     git(root, 'init', '-q');
     commit(root);
     symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));

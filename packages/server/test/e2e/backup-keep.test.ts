@@ -116,14 +116,14 @@ test('on a full or a read-only disk, the command fails, deletes nothing and leav
   const existing = installation.files;
   // Fills the disk, in pages of 4 KiB.
   assert.throws(() => writeFileSync(join(backups, 'full'), Buffer.alloc(2 ** 17)), { code: 'ENOSPC' });
-  assert.deepEqual(await installation.run('backup --to backups --keep 1 --json'), {
+  assert.deepEqual(await installation.run('backup --to backups --keep 1'), {
     status: 1,
     stdout: '',
     stderr: `keyreeve: no backup was written to ${backups}: ENOSPC: no space left on device, write. Free space on its disk.\n`,
   });
   assert.deepEqual(installation.files, ['full', ...existing]);
   disk.remount();
-  const { status, stdout, stderr } = await installation.run('backup --to backups --keep 1 --json');
+  const { status, stdout, stderr } = await installation.run('backup --to backups --keep 1');
   assert.deepEqual([status, stdout], [1, '']);
   assert.match(stderr, /^keyreeve: no backup was written to \S+: EROFS: .*\. Mount its disk for writing\.\n$/);
   assert.deepEqual(installation.files, ['full', ...existing]);
