@@ -126,6 +126,9 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
     await step('webhook', 'create', `https://${name}.invalid/`, '--event', 'account.created'),
     /whe_\w+/,
   );
+  await step('webhook', 'change', hook, '--new-url', `https://${name}.invalid/2`);
+  await step('webhook', 'change', hook, '--event', 'account.deleted', '--json');
+  await step('webhook', 'change', hook);
   for (const verb of ['disable', 'enable', 'rotate-secret', 'test', 'delete', 'delete'])
     await step('webhook', verb, hook);
   await step('webhook', 'create', `https://${name}.invalid/`, '--event', 'account.created', '--json');
