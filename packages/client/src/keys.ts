@@ -49,17 +49,17 @@ export class Keys {
   }
 
   /** @throws KeyreeveError `key_not_found` */
-  get(id: number, options: CallOptions = {}): Promise<KeyDetails> {
+  async get(id: number, options: CallOptions = {}): Promise<KeyDetails> {
     return this.#caller.call({ ...options, method: 'GET', path: this.#of(id) });
   }
 
   /** Changes also the limits of the key. */
-  change(id: number, change: KeyChange, options: CallOptions = {}): Promise<KeyDetails> {
+  async change(id: number, change: KeyChange, options: CallOptions = {}): Promise<KeyDetails> {
     return this.#caller.call({ ...options, method: 'PATCH', path: this.#of(id), body: change });
   }
 
   /** Replaces the secret. @throws KeyreeveError `overlap_in_progress` and others */
-  rotate(id: number, rotation: Rotation = {}, options: CallOptions = {}): Promise<RotatedKey> {
+  async rotate(id: number, rotation: Rotation = {}, options: CallOptions = {}): Promise<RotatedKey> {
     return this.#caller.call({ ...options, method: 'POST', path: `${this.#of(id)}/rotate`, body: rotation });
   }
 

@@ -153,3 +153,11 @@ test('a signal and a time limit end a call, and the reason is in the message', a
     message: /^Keyreeve gave no response: .*ECONNREFUSED/,
   });
 });
+
+test('what is no id of a key leads to no other path', async () => {
+  await using silent = await startRawServer(() => undefined);
+  const keys = new Management({ url: silent.url, managementKey: () => 'krv_management' }).keys('acc_1');
+  for (const id of ['../../acc_2/api-keys/7', '%2e%2e', '7', '', 0, -1, 1.5, Number.NaN, 2 ** 53] as number[])
+    for (const call of [keys.get(id), keys.change(id, {}), keys.rotate(id), keys.delete(id)])
+      await assert.rejects(call, TypeError, String(id));
+});
