@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
+import { findOverflow } from './kit/layout.ts';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** Rules whose result depends on the colour scheme. */
@@ -34,4 +35,18 @@ async function run(page: Page, runOnly: readonly string[]): Promise<string[]> {
     `axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'] }).then(({ violations }) => violations)`,
   )) as readonly Violation[];
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+}
+
+/** @returns the faults of a page in both themes, and on a phone */
+export async function findFaults(page: Page): Promise<string[]> {
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  const faults = await findViolations(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  faults.push(...(await findUnreadable(page)));
+  await page.setViewportSize({ width: 320, height: 640 });
+  faults.push(...(await findOverflow(page)));
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  return faults;
 }

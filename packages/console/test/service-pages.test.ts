@@ -8,9 +8,8 @@ import { errors } from '@keyreeve/contract';
 import { svgMark } from '../../server/test-kit/marks.ts';
 import { newOpenIdProvider } from '../../server/test-kit/openid-provider.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
-import { findUnreadable, findViolations } from './accessibility.ts';
+import { findFaults } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
-import { findOverflow } from './kit/layout.ts';
 
 const provider = await newOpenIdProvider();
 const folder = newTempFolder();
@@ -24,18 +23,6 @@ const look = { KEYREEVE_MARK: mark, KEYREEVE_ACCENT: '#ffd400' };
 const test = consoleTests({ environment: { ...provider.environment, ...look } });
 /** Not for all tests: a file without one does not end the provider. */
 const databases = ['sqlite'] as const;
-
-/** In both themes, and on a phone. */
-async function faultsOf(page: Page): Promise<string[]> {
-  const faults = await findViolations(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  faults.push(...(await findUnreadable(page)));
-  await page.setViewportSize({ width: 320, height: 640 });
-  faults.push(...(await findOverflow(page)));
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await page.emulateMedia({ colorScheme: 'light' });
-  return faults;
-}
 
 /** Whether the page shows the operator's name, mark and colour. */
 const brandOf = (page: Page): Promise<unknown> =>
@@ -53,7 +40,7 @@ test(
     const found: Record<string, readonly string[]> = {};
     for (const code of Object.keys(errors)) {
       await page.goto(`/problems/${code}`);
-      const faults = await faultsOf(page);
+      const faults = await findFaults(page);
       if (faults.length > 0) found[code] = faults;
     }
     assert.deepEqual(found, {});
@@ -68,7 +55,7 @@ test(
     const { page } = await site.open();
     await page.goto('/');
     await page.getByRole('heading', { level: 1, name: 'Keyreeve' }).waitFor();
-    assert.deepEqual(await faultsOf(page), []);
+    assert.deepEqual(await findFaults(page), []);
     assert.deepEqual(await brandOf(page), ['Example', true, false]);
   },
   { databases, isAlone: true, environment: { ...look, KEYREEVE_CONSOLE: 'off' } },
@@ -84,7 +71,7 @@ for (const [locale, title, back] of [
     const { page } = visitor;
     await page.goto('/console/sso/callback?state=unknown&code=unknown');
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
-    assert.deepEqual(await faultsOf(page), []);
+    assert.deepEqual(await findFaults(page), []);
     assert.deepEqual(await brandOf(page), ['Example', true, false]);
     await page.getByRole('link', { name: back }).click();
     await page.getByLabel(locale === 'en-US' ? 'Email address' : 'E-Mail-Adresse').waitFor();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test-kit/until.ts';
-import { findUnreadable, findViolations } from './accessibility.ts';
-import { consoleTests } from './kit/console-site.ts';
+import { findFaults } from './accessibility.ts';
 import { findOverflow } from './kit/layout.ts';
+import { consoleTests } from './kit/console-site.ts';
 
 const test = consoleTests();
 const databases = ['sqlite'] as const;
@@ -24,18 +24,6 @@ const placeOf = async (element: Locator): Promise<readonly (number | undefined)[
   return [box?.x, box?.y, box?.width].map((value) => value && Math.round(value));
 };
 
-/** @returns the faults of the skeleton in both themes, on a phone too */
-async function faultsOf(page: Page): Promise<string[]> {
-  const faults = await findViolations(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  faults.push(...(await findUnreadable(page)));
-  await page.setViewportSize({ width: 320, height: 640 });
-  faults.push(...(await findOverflow(page)));
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await page.emulateMedia({ colorScheme: 'light' });
-  return faults;
-}
-
 test(
   'the sign-in has a skeleton without a script, and nothing moves when it appears',
   async (site) => {
@@ -45,7 +33,7 @@ test(
     const card = page.locator('.entrance .card');
     await card.waitFor();
     assert.equal(await page.locator('header.top').isVisible(), false);
-    assert.deepEqual(await faultsOf(page), []);
+    assert.deepEqual(await findFaults(page), []);
     const before = [await placeOf(page.locator('.entrance .brand')), await placeOf(card)];
     proceed();
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
@@ -67,7 +55,7 @@ test(
     const bar = page.locator('header.top');
     await bar.waitFor();
     assert.equal(await page.locator('.entrance').isVisible(), false);
-    assert.deepEqual(await faultsOf(page), []);
+    assert.deepEqual(await findFaults(page), []);
     const before = [await placeOf(bar), await placeOf(page.locator('main:visible'))];
     proceed();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();

@@ -1,9 +1,8 @@
 /** The guides and the API reference in a browser: accessibility, widths, search and copying. */
 import assert from 'node:assert/strict';
 import { allRoutes } from '@keyreeve/contract';
-import { findUnreadable, findViolations } from '../../console/test/accessibility.ts';
+import { findFaults, findViolations } from '../../console/test/accessibility.ts';
 import { consoleTests } from '../../console/test/kit/console-site.ts';
-import { findOverflow } from '../../console/test/kit/layout.ts';
 
 const test = consoleTests();
 const options = { databases: ['sqlite'] } as const;
@@ -23,15 +22,10 @@ test(
   async (site) => {
     const { page } = await site.open();
     for (const path of inspected) {
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.emulateMedia({ colorScheme: 'light' });
       await page.goto(path);
-      const faults = await findViolations(page);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      faults.push(...(await findUnreadable(page)));
-      await page.setViewportSize({ width: 320, height: 640 });
-      assert.deepEqual([...faults, ...(await findOverflow(page))], [], path);
+      assert.deepEqual(await findFaults(page), [], path);
     }
+    await page.setViewportSize({ width: 320, height: 640 });
     await page.goto('/docs/upgrade');
     await page.getByRole('button', { name: 'Contents' }).click();
     await page.getByRole('navigation', { name: 'Documentation' }).waitFor();

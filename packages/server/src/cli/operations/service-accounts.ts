@@ -17,7 +17,7 @@ import {
 import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import * as stored from '../../modules/service-accounts/list-store.ts';
-import type { ServiceAccountRow } from '../../modules/service-accounts/store.ts';
+import { toServiceAccount } from '../../modules/service-accounts/routes.ts';
 import { isService } from '../account-text.ts';
 import { UsageError } from '../failure.ts';
 import type { RemoteService } from '../remote/remote-service.ts';
@@ -70,15 +70,6 @@ export interface ServiceAccountOperations {
   ): Promise<{ readonly id: string; readonly email: string }>;
 }
 
-const toShown = ({ id, name, externalId, creatorId, createdAt, updatedAt }: ServiceAccountRow): ServiceAccount => ({
-  id,
-  name,
-  externalId,
-  creatorId,
-  createdAt: toInstant(createdAt),
-  updatedAt: toInstant(updatedAt),
-});
-
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
 export function localServiceAccounts(context: CommandContext): ServiceAccountOperations {
@@ -87,13 +78,13 @@ export function localServiceAccounts(context: CommandContext): ServiceAccountOpe
     async create({ name, externalId = null, manager }) {
       if (manager === undefined) throw new UsageError('name the creator and first manager: --manager <account>');
       const { id } = await accounts.find(manager);
-      return toShown(await serviceAccounts.create(operator, id, { name, externalId }));
+      return toServiceAccount(await serviceAccounts.create(operator, id, { name, externalId }));
     },
     async *list({ manager, externalId }) {
       const managerId = manager === undefined ? undefined : (await accounts.find(manager)).id;
       for await (const row of stored.listServiceAccounts(installation.db, { managerId, externalId }))
         yield {
-          ...toShown(row),
+          ...toServiceAccount(row),
           managers: row.managers,
           keys: row.keys,
           disabledAt: instantOrNull(row.disabledAt),
@@ -105,7 +96,7 @@ export function localServiceAccounts(context: CommandContext): ServiceAccountOpe
       const keys = (await apiKeys.list(id)).length;
       const rows = await managers.list(operator, id);
       return {
-        ...toShown(row),
+        ...toServiceAccount(row),
         disabledAt: instantOrNull(disabledAt),
         keys,
         managers: await Promise.all(
@@ -116,7 +107,7 @@ export function localServiceAccounts(context: CommandContext): ServiceAccountOpe
         ),
       };
     },
-    change: async (id, members) => toShown(await serviceAccounts.change(operator, id, members)),
+    change: async (id, members) => toServiceAccount(await serviceAccounts.change(operator, id, members)),
     delete: (id) => serviceAccounts.delete(operator, id),
     async changeManager(change, id, account) {
       const found = await accounts.find(account);
