@@ -86,8 +86,7 @@ async function prepare(services: Services, installation: OpenedInstallation, log
 
 /** An upgrade can remove or replace the files of the running program. */
 async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts, { hasher }: Services): Promise<void> {
-  hasher.prepare();
-  await Promise.all([loadLazyModules(), files.get(), guides?.get()]);
+  await Promise.all([hasher.prepare(), loadLazyModules(), files.get(), guides?.get()]);
 }
 
 type AppParts = ReturnType<typeof appPartsOf>;

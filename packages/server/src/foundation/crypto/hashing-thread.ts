@@ -22,10 +22,11 @@ export interface Digest {
   readonly ms: number;
 }
 
-/** `warning`: the reason why the thread has the usual priority. Sent before any digest. */
+/** `warning`: the reason why the thread has the usual priority. It and `isReady` are sent before any digest. */
 export type HashingResponse =
   | ({ readonly id: number } & (Digest | { readonly error: string }))
-  | { readonly warning: string };
+  | { readonly warning: string }
+  | { readonly isReady: true };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');
@@ -38,6 +39,7 @@ const warning =
     ? lowerPriority(undefined, usualPriority)
     : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
+send({ isReady: true });
 
 port.on('message', ({ id, recipe, password, padding }: HashingRequest) => {
   try {

@@ -42,8 +42,8 @@ export class HashingThreads {
   }
 
   /** Starts the first thread: after an upgrade in place, none can start. @throws Error if it cannot start */
-  prepare(): void {
-    if (this.#threads.size === 0) this.#start();
+  async prepare(): Promise<void> {
+    if (this.#threads.size === 0) await this.#start().ready;
   }
 
   #startOr(other: HashingThread | undefined): HashingThread {
@@ -87,21 +87,24 @@ class HashingThread {
   /** By the id of the request. */
   readonly #pending = new Map<number, PromiseWithResolvers<Digest>>();
   #lastId = 0;
+  readonly #ready = Promise.withResolvers<void>();
+  /** Resolves when it has loaded its modules. */
+  readonly ready = this.#ready.promise;
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     const workerData = { usualPriority: usualPriority() };
     this.#worker = new Worker(ownScript(program), { name: 'hashing', workerData });
-    this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);
-      const pending = this.#pending.get(response.id);
-      this.#pending.delete(response.id);
+      if ('isReady' in response) this.#ready.resolve();
+      else this.#settle(response);
+      // Not earlier: Node keeps the process running for a thread that does not run yet.
       if (this.#pending.size === 0) this.#worker.unref();
-      if ('error' in response) pending?.reject(new Error(response.error));
-      else pending?.resolve(response);
     });
+    this.ready.catch(() => undefined);
     const end = (error: unknown): void => {
       onEnd();
+      this.#ready.reject(error);
       for (const { reject } of this.#pending.values()) reject(unavailable(error));
       this.#pending.clear();
     };
@@ -132,6 +135,13 @@ class HashingThread {
 
   async terminate(): Promise<void> {
     await this.#worker.terminate();
+  }
+
+  #settle(response: Extract<HashingResponse, { readonly id: number }>): void {
+    const pending = this.#pending.get(response.id);
+    this.#pending.delete(response.id);
+    if ('error' in response) pending?.reject(new Error(response.error));
+    else pending?.resolve(response);
   }
 }
 

@@ -111,8 +111,8 @@ export class PasswordHasher {
   }
 
   /** Starts the first thread. @throws Error if it cannot start */
-  prepare(): void {
-    this.#threads.prepare();
+  prepare(): Promise<void> {
+    return this.#threads.prepare();
   }
 
   /** @returns the stored form @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
