@@ -30,6 +30,8 @@ const args = [
   ...process.argv.slice(2),
 ];
 const env = {
+  // With glibc, threads keep less unused memory: 5 MiB at rest. They allocate little at the same time.
+  MALLOC_ARENA_MAX: '1',
   // Caches compiled code, which is most of the time of a start, if this user can write to the folder.
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/keyreeve', import.meta.url)),
   ...process.env,
