@@ -10,11 +10,16 @@ const root = new URL('..', import.meta.url).pathname;
 /** Folders whose files are listed, with those below them. The other packages have few folders, which the layout names. */
 const listed = ['packages/server/src', 'packages/contract/src'];
 
+/** Files that the kinds of a module’s files already name. */
+const named = ['routes.ts', 'store.ts'];
+
 const isTest = (folder: string): boolean => /\/test$/.test(folder);
 
 function linesOf(folder: string): string[] {
   const entries = readdirSync(`${root}/${folder}`, { withFileTypes: true });
-  const names = entries.flatMap((entry) => (entry.isFile() && entry.name.endsWith('.ts') ? [entry.name] : []));
+  const names = entries.flatMap((entry) =>
+    entry.isFile() && entry.name.endsWith('.ts') && !named.includes(entry.name) ? [entry.name] : [],
+  );
   const below = entries.flatMap((entry) => (entry.isDirectory() ? [`${folder}/${entry.name}`] : []));
   const shown = names.map((name) => name.replace('.ts', '')).toSorted();
   return [
