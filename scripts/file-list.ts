@@ -13,7 +13,7 @@ const listed = ['packages/server/src', 'packages/contract/src'];
 /** Files that the kinds of a module’s files already name. */
 const named = ['routes.ts', 'store.ts'];
 
-const isTest = (folder: string): boolean => /\/test$/.test(folder);
+const isTest = (folder: string): boolean => folder.endsWith('/test');
 
 function linesOf(folder: string): string[] {
   const entries = readdirSync(`${root}/${folder}`, { withFileTypes: true });
