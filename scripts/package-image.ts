@@ -6,8 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpackDebian, type DebianArchitecture } from './debian-packages.ts';
 import { compress, mediaTypes, OciLayout, sha256, type Descriptor } from './oci-layout.ts';
+import { annotationsOf, timeOf } from './oci-annotations.ts';
 import { runArchiveCommand } from './package-archive.ts';
-import { repositoryUrl } from './package-repository.ts';
 import { readPackageManifest, writePackageFiles } from './package.ts';
 import { writeProgramFolder } from './program-folder.ts';
 import { commitOf, type Commit } from './run-files.ts';
@@ -33,13 +33,12 @@ export function buildImage(root: string, folder: string): string {
   const commit = commitOf(root);
   const layout = new OciLayout();
   const manifests = (Object.keys(architectures) as DebianArchitecture[]).map((architecture) => {
-    const description = architecture === 'amd64' ? {} : { 'org.opencontainers.image.description': notRun };
-    const labels = { ...labelsOf(root, version, commit), ...description };
+    const labels = annotationsOf(root, commit, architecture === 'amd64' ? {} : { description: notRun });
     const layers = layersOf({ root, files, folder: join(folder, architecture) }, architecture);
     const manifest = addManifest(layout, { architecture, labels, layers, commit });
     return { ...manifest, platform: { os: 'linux', architecture } };
   });
-  const annotations = labelsOf(root, version, commit);
+  const annotations = annotationsOf(root, commit);
   const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests, annotations };
   const path = join(folder, `keyreeve-image-${version}.tar`);
   // Of no registry, so that no tool looks for the name in one.
@@ -49,21 +48,6 @@ export function buildImage(root: string, folder: string): string {
 }
 
 const notRun = 'Keyreeve for arm64. The publisher built this image, and did not run it.';
-
-function labelsOf(root: string, version: string, { revision, seconds }: Commit): Record<string, string> {
-  const { description, license } = readPackageManifest(root);
-  const url = repositoryUrl();
-  const labels = {
-    title: 'keyreeve',
-    description: String(description),
-    version,
-    revision,
-    created: timeOf(seconds),
-    licenses: String(license),
-    ...(url !== undefined && { source: url }),
-  };
-  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [`org.opencontainers.image.${name}`, value]));
-}
 
 /** @returns the layers, beginning with the one that changes least */
 function layersOf(
@@ -117,7 +101,7 @@ interface Content {
 
 function addManifest(layout: OciLayout, { architecture, labels, layers, commit }: Content): Descriptor {
   const archives = layers.map((entries) => tarOf(entries, commit.seconds));
-  const created = timeOf(commit.seconds);
+  const created = timeOf(commit);
   const config = layout.addJson(mediaTypes.config, {
     created,
     architecture,
@@ -157,7 +141,5 @@ const configOf = (labels: Readonly<Record<string, string>>): object => ({
   // An addition of Docker, which Docker and Podman also read in the format of the specification. In nanoseconds.
   Healthcheck: { Test: ['CMD', 'node', '-e', live], Interval: 30e9, Timeout: 10e9, StartPeriod: 600e9, Retries: 3 },
 });
-
-const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000', '');
 
 if (import.meta.main) runArchiveCommand(buildImage);

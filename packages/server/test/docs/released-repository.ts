@@ -38,6 +38,8 @@ export function newRepository(root: string): void {
   write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
   for (const path of ['packages/go/README.md', 'docs/tutorials/gin.md'])
     write(root, path, 'go mod edit -require keyreeve@v1.2.3 -replace keyreeve=./keyreeve\n');
+  for (const path of ['docs/operating.md', 'docs/compose/compose.yaml'])
+    write(root, path, 'image: localhost/keyreeve:1.2.3\n');
   write(root, pyproject, '[project]\nversion = "1.2.3"\n');
   write(
     root,
