@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { withSecurityContact } from '../../../scripts/package-repository.ts';
 import { linksIn, sectionsOf, tokensOf, wordsOf, type Section } from './markdown.ts';
 
 export interface Document {
@@ -59,7 +60,10 @@ function readDocument(root: string, path: string): Document {
     return { ...empty, kind: 'folder', files: files.toSorted() };
   }
   if (!path.endsWith('.md')) return { ...empty, kind: 'file' };
-  const sections = shownSections(path, sectionsOf(tokensOf(readFileSync(join(root, path), 'utf8'))));
+  const sections = shownSections(
+    path,
+    sectionsOf(tokensOf(withSecurityContact(readFileSync(join(root, path), 'utf8')))),
+  );
   const title = wordsOf(sections.find(({ depth, anchor }) => depth === 1 && anchor !== '')?.heading ?? []);
   if (title === '') throw new Error(`${path} has no title`);
   return { ...empty, kind: 'page', title, sections };
