@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { assertAccepted, assertConfigured, chart, everything, required, skip } from './helm-chart.ts';
+import { assertAccepted } from './helm-accepted.ts';
+import { assertConfigured, chart, everything, required, skip } from './helm-chart.ts';
 import { root } from './shell-blocks.ts';
 
 suite('the Helm chart', { skip }, () => {

@@ -318,15 +318,6 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
     /gives the prefix acme_test to a further environment/,
   ],
   [{ KEYREEVE_FORWARD_ENVIRONMENTS: 'any' }, /can be any only with KEYREEVE_ENVIRONMENTS/],
-  [{ KEYREEVE_DATABASE_CA: '/ca.pem' }, /KEYREEVE_DATABASE_CA can be set only with PostgreSQL/],
-  [
-    {
-      KEYREEVE_DATABASE_CA: '/ca.pem',
-      KEYREEVE_DATABASE_URL: 'postgres://keyreeve@db/auth?sslmode=require',
-      KEYREEVE_MASTER_KEY: 'A'.repeat(43),
-    },
-    /KEYREEVE_DATABASE_CA can be set only with PostgreSQL, and the sslmode verify-full or verify-ca/,
-  ],
 ];
 
 for (const [environment, reason] of contradictory) {
