@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
 import { clientNames } from '../packages/server/src/app/configuration/ignored-names.ts';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
+import { chartReadme } from './chart-values.ts';
 import { withFiles } from './file-list.ts';
 import { publishedPathsFile } from './published-paths.ts';
 import { withTables } from './operating-tables.ts';
@@ -16,6 +17,7 @@ export function referencePages(): Readonly<Record<string, string>> {
     'docs/configuration.md': configurationPage(),
     'docs/operating.md': withTables(textOf('docs/operating.md')),
     'ARCHITECTURE.md': withFiles(textOf('ARCHITECTURE.md')),
+    'ops/helm/keyreeve/README.md': chartReadme(),
     'ops/helm/keyreeve/files/paths.yaml': publishedPathsFile(),
   };
 }
