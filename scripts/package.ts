@@ -27,9 +27,10 @@ const left = /[\\/](?:images|tsconfig\.json|rules\.test\.yml)$/;
  * @returns the path of the archive
  * @throws Error if the folder exists, a source cannot be converted, or npm fails
  */
-export const buildPackage = (root: string, folder: string): string => buildArchive(root, folder, addFiles);
+export const buildPackage = (root: string, folder: string): string => buildArchive(root, folder, writePackageFiles);
 
-function addFiles(root: string, target: string): void {
+/** The files of the unpacked package. */
+export function writePackageFiles(root: string, target: string): void {
   for (const [from, to] of Object.entries(copied)) {
     mkdirSync(dirname(join(target, to)), { recursive: true });
     cpSync(join(root, from), join(target, to), { recursive: true, filter: (path) => !left.test(path) });
@@ -49,4 +50,4 @@ export const readPackageManifest = (root: string): Manifest =>
 
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-if (import.meta.main) runPackageCommand(addFiles);
+if (import.meta.main) runPackageCommand(writePackageFiles);

@@ -10,19 +10,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LockedPackage, LockFile } from './package-manifest.ts';
 import { outdatedPython } from './python-environment.ts';
-import { releasedPackages, writeRelease } from './release-files.ts';
+import { writeRelease } from './release-files.ts';
 import { signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
-
-const wheelManifest = 'packages/python/pyproject.toml';
+import { otherVersions, versionOf } from './version-places.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
 export function findObstacles(root: string): readonly string[] {
   return [
     ...uncommitted(root),
     ...missingChanges(root),
-    ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, `${folder}/package.json`)),
-    ...otherVersion(root, wheelManifest),
+    ...otherVersions(root),
     ...outdatedPackages(root),
     ...outdatedPython(root),
     ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
@@ -38,18 +36,13 @@ function missingChanges(root: string): string[] {
   const version = versionOf(root);
   const headings = read(root, 'CHANGELOG.md').split('\n');
   if (headings.includes('## Unreleased')) {
-    const remedy = `Replace “Unreleased” with the version and the date, and set the same version in every package.json and in ${wheelManifest}.`;
+    const remedy =
+      'Replace “Unreleased” with the version and the date, set this version in packages/server/package.json, and run `npm run versions`.';
     return [`CHANGELOG.md has a section “## Unreleased”. ${remedy}`];
   }
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
   if (heading === undefined) return [`CHANGELOG.md has no entry “## ${version}”. Write one.`];
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
-}
-
-function otherVersion(root: string, path: string): string[] {
-  const [version, other] = [versionOf(root), versionOf(root, path)];
-  if (other === version) return [];
-  return [`${path} has the version ${other}. Set it to ${version}, the version of packages/server.`];
 }
 
 /** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */
@@ -72,11 +65,6 @@ function outdatedRun(root: string, path: string): string[] {
   if (!lines.includes('- result: passed')) return [`${path} has no line “- result: passed”. ${remedy}`];
   return lines.includes(filesLine(root)) ? [] : [`${path} is of another program or check. ${remedy}`];
 }
-
-const versionOf = (root: string, path = 'packages/server/package.json'): string | undefined =>
-  path.endsWith('.toml')
-    ? /^version = "(.*)"$/m.exec(read(root, path))?.[1]
-    : (JSON.parse(read(root, path)) as { version: string }).version;
 
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 

@@ -11,8 +11,8 @@ export const importLimits = {
   // Frameworks use up to 1.2 million.
   importedPbkdf2RoundsMax: limit(1_500_000, 'Rounds of an imported PBKDF2 hash: 1 to 2 s.'),
   importedRoundsMax: limit(1_048_576, 'Rounds of an imported hash of crypt(3), phpass or Drupal 7: 1 to 2 s.'),
-  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm and parameters) that a sign-in considers.'),
-  importedRecipesLookSeconds: limit(2, 'A running service detects a new kind of imported hashes in this time.'),
+  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm, parameters) that a sign-in considers.'),
+  importedRecipesLookSeconds: limit(2, 'Time to detect a new kind of imported hashes.'),
   importedKeyCharsMax: limit(512, 'An imported key.'),
-  importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
+  importedKeysLookSeconds: limit(2, 'Time to detect the first imported keys.'),
 } as const satisfies Limits;

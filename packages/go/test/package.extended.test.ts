@@ -32,12 +32,12 @@ func main() {
   writeFileSync(join(program, 'main.go'), main);
   const { output: replaced } = await runGo(['mod', 'init', 'example.com/program'], program);
   assert.match(replaced, /creating new go\.mod/);
-  const edit = ['mod', 'edit', '-require', 'keyreeve@v0.1.0', '-replace', `keyreeve=${library}`];
+  const edit = ['mod', 'edit', '-require', 'keyreeve@v1.0.0', '-replace', `keyreeve=${library}`];
   assert.deepEqual(await runGo(edit, program), { status: 0, output: '' });
   assert.deepEqual(await runGo(['mod', 'tidy'], program), { status: 0, output: '' });
   assert.deepEqual(await runGo(['run', '.'], program), { status: 0, output: '' });
   const { output } = await runGo(['list', '-m', 'all'], program);
-  assert.equal(output, `example.com/program\nkeyreeve v0.1.0 => ${library}\n`);
+  assert.equal(output, `example.com/program\nkeyreeve v1.0.0 => ${library}\n`);
 });
 
 test('the Go library has the right types on each system', { skip }, async () => {

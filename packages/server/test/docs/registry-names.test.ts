@@ -69,7 +69,7 @@ test('the search finds commands that ask a registry, and no others', () => {
     'npm --prefix "$KEYREEVE" run packages',
     'npx --no-install keyreeve serve',
     'pip install fastapi uvicorn "$KEYREEVE"/dist/keyreeve-*.whl',
-    'go mod edit -require keyreeve@v0.1.0 -replace keyreeve=./keyreeve',
+    'go mod edit -require keyreeve@v1.0.0 -replace keyreeve=./keyreeve',
     'helm install keyreeve ops/helm/keyreeve',
     'docker build -t keyreeve .',
     'cd /srv/keyreeve && node_modules/.bin/keyreeve audit verify',

@@ -7,6 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { buildWheel } from '../../../../scripts/package-python.ts';
 import { signChecksums } from '../../../../scripts/release-signature.ts';
 import { findObstacles } from '../../../../scripts/release.ts';
+import { debianVersion, otherVersions, pythonVersion } from '../../../../scripts/version-places.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import {
   commit,
@@ -22,6 +23,12 @@ import {
   write,
 } from './released-repository.ts';
 import { root as checkout } from './shell-blocks.ts';
+
+test('every file that names the version has that of packages/server, in the spelling of its ecosystem', () => {
+  assert.deepEqual(otherVersions(checkout), []);
+  assert.deepEqual(['1.0.0-rc.1', '1.2.0-beta.2', '1.2.3'].map(pythonVersion), ['1.0.0rc1', '1.2.0b2', '1.2.3']);
+  assert.deepEqual(['1.0.0-rc.1', '1.2.3'].map(debianVersion), ['1.0.0~rc.1', '1.2.3']);
+});
 
 test('a release needs a clean tree, a version in the changelog and all packages, and published runs of its files', () => {
   using folder = newTempFolder();
@@ -75,16 +82,16 @@ test('a release needs a clean tree, a version in the changelog and all packages,
   commit(root);
   assert.deepEqual(findObstacles(root), ['CHANGELOG.md has no entry “## 1.2.3”. Write one.']);
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n');
-  write(root, 'packages/otel/package.json', '{ "version": "1.2.2" }');
+  write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.2\n');
   commit(root);
   assert.deepEqual(findObstacles(root), [
-    'packages/otel/package.json has the version 1.2.2. Set it to 1.2.3, the version of packages/server.',
+    'ops/helm/keyreeve/Chart.yaml has the version 1.2.2, not 1.2.3. Run `npm run versions`.',
   ]);
-  write(root, 'packages/otel/package.json', '{ "version": "1.2.3" }');
+  write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
   write(root, pyproject, '[project]\nversion = "1.2.2"\n');
   commit(root);
   assert.deepEqual(findObstacles(root), [
-    'packages/python/pyproject.toml has the version 1.2.2. Set it to 1.2.3, the version of packages/server.',
+    'packages/python/pyproject.toml has the version 1.2.2, not 1.2.3. Run `npm run versions`.',
   ]);
   write(root, pyproject, '[project]\nversion = "1.2.3"\n');
   commit(root);
@@ -98,7 +105,7 @@ test('a release needs a clean tree, a version in the changelog and all packages,
   write(root, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.2.3 (2026-11-22)\n');
   commit(root);
   assert.deepEqual(findObstacles(root), [
-    'CHANGELOG.md has a section “## Unreleased”. Replace “Unreleased” with the version and the date, and set the same version in every package.json and in packages/python/pyproject.toml.',
+    'CHANGELOG.md has a section “## Unreleased”. Replace “Unreleased” with the version and the date, set this version in packages/server/package.json, and run `npm run versions`.',
   ]);
 });
 

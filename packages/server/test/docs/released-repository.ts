@@ -1,13 +1,19 @@
 /** A repository that can be released. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { releasedPackages } from '../../../../scripts/release-files.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
 
 export const source = 'packages/server/src/cli/main.ts';
 export const installed = 'node_modules/.package-lock.json';
 export const lockOf = (version: string): string =>
-  JSON.stringify({ lockfileVersion: 3, packages: { 'node_modules/typescript': { version } } });
+  JSON.stringify(
+    {
+      lockfileVersion: 3,
+      packages: { 'node_modules/typescript': { version }, 'packages/server': { name: 'keyreeve', version: '1.2.3' } },
+    },
+    null,
+    2,
+  );
 export const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
 
 export const pyproject = 'packages/python/pyproject.toml';
@@ -28,8 +34,10 @@ export function commit(root: string): void {
 /** A repository that can be released. */
 export function newRepository(root: string): void {
   git(root, 'init', '-q');
-  for (const packaged of Object.keys(releasedPackages))
-    write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
+  write(root, 'packages/server/package.json', '{ "version": "1.2.3" }');
+  write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
+  for (const path of ['packages/go/README.md', 'docs/tutorials/gin.md'])
+    write(root, path, 'go mod edit -require keyreeve@v1.2.3 -replace keyreeve=./keyreeve\n');
   write(root, pyproject, '[project]\nversion = "1.2.3"\n');
   write(
     root,

@@ -9,7 +9,9 @@ test('each release of the changelog is in the table of schemas, which the progra
   const rows = [...readPage('docs/upgrade.md').matchAll(/^(\d+\.\d+\.\d+) \| (\d+)$/gm)];
   const table = rows.map(([, name, schema]) => ({ name, schema: Number(schema) }));
   assert.deepEqual(table, releases);
-  const published = [...readPage('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, name]) => name);
+  const published = [...readPage('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(?:-rc\.\d+)? /gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(
     published.toReversed(),
     table.map(({ name }) => name),
