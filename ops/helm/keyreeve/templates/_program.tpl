@@ -23,9 +23,8 @@ securityContext:
   {{- end }}
 {{- end -}}
 
-{{/* The image of a container, its rights and its settings. */}}
-{{- define "keyreeve.program" -}}
-{{- $isPostgres := eq .Values.database.kind "postgres" -}}
+{{/* The image of a container, and its rights. */}}
+{{- define "keyreeve.image" -}}
 image: {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
@@ -33,6 +32,12 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- end -}}
+
+{{/* The image of a container, its rights and its settings. */}}
+{{- define "keyreeve.program" -}}
+{{- $isPostgres := eq .Values.database.kind "postgres" -}}
+{{- include "keyreeve.image" . }}
 env:
   {{- $managed := dict
     "KEYREEVE_HOST" "0.0.0.0"
@@ -46,6 +51,7 @@ env:
   }}
   {{- if $isPostgres }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
+  {{- if or .Values.database.ca.secret .Values.database.ca.configMap }}{{ $_ := set $managed "KEYREEVE_DATABASE_CA" "/run/secrets/keyreeve/database-ca" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
   {{- if .Values.verifiers }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_HOST" "0.0.0.0" }}
@@ -57,6 +63,9 @@ env:
   {{- range $name, $value := merge $managed (.Values.settings | default dict) }}
   - name: {{ $name }}
     value: {{ include "keyreeve.setting" $value | quote }}
+  {{- end }}
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
 
@@ -76,6 +85,9 @@ env:
 - name: deletions
   mountPath: /deletions
 {{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "keyreeve.volumes" -}}
@@ -87,6 +99,15 @@ env:
     sources:
       {{- include "keyreeve.secret" (dict "secret" .Values.masterKeySecret "path" "master-key") | nindent 6 }}
       {{- if $isPostgres }}{{ include "keyreeve.secret" (dict "secret" .Values.database.urlSecret "path" "database-url") | nindent 6 }}{{ end }}
+      {{- with .Values.database.ca }}
+      {{- if or .secret .configMap }}
+      - {{ ternary "secret" "configMap" (not (empty .secret)) }}:
+          name: {{ .secret | default .configMap }}
+          items:
+            - key: {{ .key }}
+              path: database-ca
+      {{- end }}
+      {{- end }}
       {{- if .Values.smtpUrlSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.smtpUrlSecret "path" "smtp-url") | nindent 6 }}{{ end }}
       {{- if .Values.ssoClientSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.ssoClientSecret "path" "sso-client-secret") | nindent 6 }}{{ end }}
 - name: tmp
@@ -100,6 +121,9 @@ env:
 - name: deletions
   persistentVolumeClaim:
     claimName: {{ .Values.deletionJournal.existingClaim }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

@@ -160,6 +160,12 @@ export const settings = {
     databaseUrl,
     { isSecret: true, describe: describeDatabaseUrl },
   ),
+  databaseCa: setting(
+    'KEYREEVE_DATABASE_CA',
+    '',
+    'File with the certificates of a private authority that signed the certificate of PostgreSQL, for a URL without `sslrootcert`.',
+    optional(folder),
+  ),
   masterKey: setting(
     'KEYREEVE_MASTER_KEY',
     '',

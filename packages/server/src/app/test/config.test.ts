@@ -59,6 +59,7 @@ const defaults: Config = {
   passkeyRpId: undefined,
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
+  databaseCa: undefined,
   masterKey: undefined,
   mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),
