@@ -29,6 +29,7 @@ import {
   webhookTarget,
 } from './config-values.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
+import { backupSettings } from './backup-settings.ts';
 import { mailSettings } from './mail-settings.ts';
 import { setting } from './setting.ts';
 import { singleSignOnSettings } from './single-sign-on-settings.ts';
@@ -320,6 +321,7 @@ export const settings = {
     flag('open', ['closed', 'open']),
   ),
   ...mailSettings,
+  ...backupSettings,
   webhookTargets: setting(
     'KEYREEVE_WEBHOOK_TARGETS',
     '',
