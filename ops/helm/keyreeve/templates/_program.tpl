@@ -47,6 +47,7 @@ env:
   {{- if $isPostgres }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
+  {{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}{{ $_ := set $managed "KEYREEVE_BOOTSTRAP" "/etc/keyreeve/keyreeve.json" }}{{ end }}
   {{- if .Values.verifiers }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_HOST" "0.0.0.0" }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_PORT" "8789" }}
@@ -68,6 +69,11 @@ env:
   readOnly: true
 - name: tmp
   mountPath: /tmp
+{{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  mountPath: /etc/keyreeve
+  readOnly: true
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   mountPath: /data
@@ -91,6 +97,17 @@ env:
       {{- if .Values.ssoClientSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.ssoClientSecret "path" "sso-client-secret") | nindent 6 }}{{ end }}
 - name: tmp
   emptyDir: {}
+{{- if .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  secret:
+    secretName: {{ .Values.bootstrap.existingSecret }}
+    defaultMode: 0440
+{{- else if .Values.bootstrap.content }}
+- name: bootstrap
+  configMap:
+    name: {{ include "keyreeve.bootstrapName" . }}
+    defaultMode: 0440
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   persistentVolumeClaim:
@@ -101,6 +118,11 @@ env:
   persistentVolumeClaim:
     claimName: {{ .Values.deletionJournal.existingClaim }}
 {{- end }}
+{{- end -}}
+
+{{/* A changed file has another name, so that the pods are replaced and apply it. */}}
+{{- define "keyreeve.bootstrapName" -}}
+{{ include "keyreeve.name" . }}-{{ toJson .Values.bootstrap.content | sha256sum | trunc 8 }}
 {{- end -}}
 
 {{/* Helm reads a whole number as a float, which would be 1.2096e+06, and an unquoted on or off as a boolean. */}}
