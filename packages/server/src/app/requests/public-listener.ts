@@ -5,6 +5,7 @@ import { announcePhase } from '../../foundation/tracing.ts';
 import { applyAtStart } from '../installation/apply-at-start.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
+import { loadLazyModules } from '../../foundation/lazy-modules.ts';
 import { App } from '../app.ts';
 import { BasePath } from '../../http/base-path.ts';
 import type { Health } from '../processes/health.ts';
@@ -51,6 +52,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     };
     const requestCounts = new RequestCounts();
     const appParts = appPartsOf(services, options, installation, publicUrl);
+    if (options.loadsAll === true) await loadAll(appParts, services);
     const isVerifying = config.isPublicPortVerifying;
     const app = { ...services, ...appParts, log, health, requestLog, isVerifying };
     serve(new App({ ...app, ...http, requestCounts, routes: routesOf(app) }));
@@ -83,6 +85,14 @@ async function prepare(services: Services, installation: OpenedInstallation, log
     onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
   });
 }
+
+/** An upgrade can remove or replace the files of the running program. */
+async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts, { hasher }: Services): Promise<void> {
+  hasher.prepare();
+  await Promise.all([loadLazyModules(), files.get(), guides?.get()]);
+}
+
+type AppParts = ReturnType<typeof appPartsOf>;
 
 /** What the app needs beside the modules: the settings of HTTP, and the pages. */
 function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedInstallation, publicUrl: string) {
