@@ -73,11 +73,12 @@ test('the unit stops after the service has drained, and the page prepares the fi
   ]);
   const [, credential = ''] = settingsOf('LoadCredential')[0]?.split(':') ?? [];
   const [, script = ''] = settingsOf('ExecStart')[0]?.split(' ') ?? [];
-  const [, folder = ''] = /^(\/opt\/\w+)\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
+  const [, folder = ''] = /^(\/opt\/\w+)\/current\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
   assert.deepEqual(
     [
-      `npm install --prefix ${folder} /root/keyreeve-`,
-      `cp ${folder}/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
+      `npm install --prefix ${folder}/$version /root/$version.tgz`,
+      `ln -sfn $version ${folder}/current`,
+      `cp ${folder}/current/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
       `> ${credential}`,
       settingsOf('EnvironmentFile')[0] ?? '',
       `useradd --system --home-dir ${settingsOf('WorkingDirectory')[0]} --shell /usr/sbin/nologin ${settingsOf('User')[0]}`,
