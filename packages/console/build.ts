@@ -49,7 +49,7 @@ const earlyOptions = (folder: string) =>
   }) as const satisfies esbuild.BuildOptions;
 
 /** Packages whose code is in the bundle. */
-const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'preact-iso', 'lean-qr'];
+export const bundledPackages = ['preact', '@preact/signals', '@preact/signals-core', 'preact-iso', 'lean-qr'];
 
 /** Writes all files of the console to a new folder. @throws Error if a source has an error, or a file cannot be written */
 export function buildConsole(folder: string): void {
@@ -62,7 +62,7 @@ export function buildConsole(folder: string): void {
   const page = readFileSync(join(source, 'index.html'), 'utf8');
   writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile).map(lowerCase)));
   cpSync(join(source, 'static'), folder, { recursive: true });
-  writeFileSync(join(folder, 'licences.txt'), licencesOf(bundled));
+  writeFileSync(join(folder, 'licences.txt'), licencesOf(bundledPackages));
 }
 
 /** The files that every page of the console imports at once. */

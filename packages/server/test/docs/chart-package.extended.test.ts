@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { buildChart } from '../../../../scripts/package-chart.ts';
-import { commitOf } from '../../../../scripts/run-files.ts';
+import { commitOf } from '../../../../scripts/release-time.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { ReadLayout, type ReadManifest } from '../e2e/oci-layout.ts';
 import { chart, postgres, skip } from './helm-chart.ts';
