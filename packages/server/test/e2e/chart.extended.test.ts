@@ -98,8 +98,8 @@ suite('the pods of the Helm chart', { skip: skipWithout('images') || skip }, () 
 
   test('`helm test` accepts a service that rejects a made-up key, and fails for others', async () => {
     const values = withDatabase({ ca: { secret: 'database-ca' } });
-    const [test] = manifestsOf(values).filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test');
-    const { command = [], args = [] } = (test!.spec as unknown as Pod).containers[0]!;
+    const [hook] = manifestsOf(values).filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test');
+    const { command = [], args = [] } = (hook!.spec as unknown as Pod).containers[0]!;
     const [script = '', ...urls] = args;
     assert.deepEqual(urls, ['http://release-keyreeve:80', 'http://release-keyreeve:80', 'krv']);
     await using container = start(values, 'tested');
