@@ -1,4 +1,4 @@
-/** Limits of imports, and of imported hashes and keys. Part of the tables in limits.ts. */
+/** Limits of imports, of imported hashes and keys, and of files that are applied. Part of the tables in limits.ts. */
 import { limit, type Limits } from './limit-definition.ts';
 
 export const importLimits = {
@@ -15,4 +15,7 @@ export const importLimits = {
   importedRecipesLookSeconds: limit(2, 'Time to detect a new kind of imported hashes.'),
   importedKeyCharsMax: limit(512, 'An imported key.'),
   importedKeysLookSeconds: limit(2, 'Time to detect the first imported keys.'),
+  applyFileBytesMax: limit(262_144, 'A file of `keyreeve apply`.'),
+  // All of them are one transaction, for which other changes wait.
+  applyEntriesMax: limit(500, 'Entries of a file of `keyreeve apply`.'),
 } as const satisfies Limits;

@@ -80,10 +80,10 @@ export function sectionsOf(tokens: readonly Token[]): Section[] {
 }
 
 /**
- * @param resolve returns where a link leads
+ * @param resolve returns where a link leads; undefined: only the name of its file is shown
  * @throws Error if the Markdown has HTML that is neither a comment nor an anchor
  */
-export function htmlOf(sections: readonly Section[], resolve: (target: string) => string): string {
+export function htmlOf(sections: readonly Section[], resolve: Resolve): string {
   const renderer = new Marked({ renderer: rendererOf(resolve) });
   return sections
     .map(({ anchor, heading, depth, tokens }) => {
@@ -93,10 +93,14 @@ export function htmlOf(sections: readonly Section[], resolve: (target: string) =
     .join('');
 }
 
-const rendererOf = (resolve: (target: string) => string) => ({
+type Resolve = (target: string) => string | undefined;
+
+const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
-    return `<a href="${escapeHtml(target)}">${this.parser.parseInline(tokens)}</a>`;
+    const shown = this.parser.parseInline(tokens);
+    if (target === undefined) return `${shown} (<code>${escapeHtml(/[^/#]+(?=#|$)/.exec(href)?.[0] ?? '')}</code>)`;
+    return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */
   image: (): string => '',

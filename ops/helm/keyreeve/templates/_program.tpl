@@ -56,6 +56,7 @@ env:
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
   {{- if or .Values.database.ca.secret .Values.database.ca.configMap }}{{ $_ := set $managed "KEYREEVE_DATABASE_CA" "/run/secrets/keyreeve/database-ca" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
+  {{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}{{ $_ := set $managed "KEYREEVE_BOOTSTRAP" "/etc/keyreeve/keyreeve.json" }}{{ end }}
   {{- if .Values.verifiers }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_HOST" "0.0.0.0" }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_PORT" "8789" }}
@@ -80,6 +81,11 @@ env:
   readOnly: true
 - name: tmp
   mountPath: /tmp
+{{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  mountPath: /etc/keyreeve
+  readOnly: true
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   mountPath: /data
@@ -115,6 +121,17 @@ env:
       {{- if .Values.ssoClientSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.ssoClientSecret "path" "sso-client-secret") | nindent 6 }}{{ end }}
 - name: tmp
   emptyDir: {}
+{{- if .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  secret:
+    secretName: {{ .Values.bootstrap.existingSecret }}
+    defaultMode: 0440
+{{- else if .Values.bootstrap.content }}
+- name: bootstrap
+  configMap:
+    name: {{ include "keyreeve.bootstrapName" . }}
+    defaultMode: 0440
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   persistentVolumeClaim:
@@ -128,6 +145,11 @@ env:
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* A changed file has another name, so that the pods are replaced and apply it. */}}
+{{- define "keyreeve.bootstrapName" -}}
+{{ include "keyreeve.name" . }}-{{ toJson .Values.bootstrap.content | sha256sum | trunc 8 }}
 {{- end -}}
 
 {{/* Helm reads a whole number as a float, which would be 1.2096e+06, and an unquoted on or off as a boolean. */}}

@@ -78,6 +78,7 @@ export const everything: Values = {
   backup: { existingClaim: 'backups', schedule: '30 2 * * *', keep: 7, podLabels: { team: 'identity' } },
   verifiers: 2,
   smtpUrlSecret: { name: 'mail' },
+  bootstrap: { content: { generation: 1, serviceAccounts: [{ name: 'gateway' }] } },
   settings: { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>', KEYREEVE_USAGE_DAYS: 90, KEYREEVE_SIGNUP: 'open' },
   ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { 'example.com/a': 'b' } },
   networkPolicy: {

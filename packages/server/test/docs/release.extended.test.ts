@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pythonScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
+import { otherScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
 import { git } from '../../../../scripts/run-files.ts';
 import { pythonVersion } from '../../../../scripts/version-places.ts';
 import { version } from '../../src/app/version.ts';
@@ -41,10 +41,20 @@ test(
     const names = ['keyreeve', 'keyreeve-client', 'keyreeve-otel'].map((name) => `${name}-${version}`);
     const wheel = `keyreeve-${pythonVersion(version)}-py3-none-any.whl`;
     const sources = `keyreeve-${pythonVersion(version)}.tar.gz`;
+    const go = `keyreeve-go-v${version}.tar.gz`;
+    const programs = [
+      'linux-x64.run',
+      'linux-arm64.run',
+      ...['macos-x64', 'macos-arm64', 'windows-x64'].map((name) => `${name}-not-run.tar.gz`),
+    ].map((name) => `keyreeve-${version}-${name}`);
+    const debian = ['amd64', 'arm64'].map((name) => `keyreeve_${version}_${name}.deb`);
     const files = [
       'CHANGES.md',
       wheel,
       sources,
+      go,
+      ...programs,
+      ...debian,
       ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`]),
     ].toSorted();
     assert.deepEqual(readdirSync(release).toSorted(), ['SHA256SUMS', ...files].toSorted());
@@ -58,6 +68,7 @@ test(
     assert.match(contained(`keyreeve-${version}.tgz`), /^package\/dist\/cli\/main\.js$/m);
     assert.match(contained(`keyreeve-client-${version}.tgz`), /^package\/dist\/node\.d\.ts$/m);
     assert.match(contained(`keyreeve-otel-${version}.tgz`), /^package\/dist\/register\.js$/m);
+    assert.match(contained(go), /^keyreeve-go-v[\w.-]+\/client\.go$/m);
     assert.match(contained(sources), /^keyreeve-[\w.]+\/src\/keyreeve\/py\.typed$/m);
     for (const name of [...names.map((each) => `${each}.tgz`), sources]) assert.doesNotMatch(contained(name), /local/);
 
@@ -119,7 +130,7 @@ test('a release is rejected if two builds of a package differ', () => {
   mkdirSync(root);
   newRepository(root);
   write(root, 'package.json', '{ "type": "module" }');
-  const scripts = [...Object.values(releasedPackages), ...pythonScripts];
+  const scripts = [...Object.values(releasedPackages), ...otherScripts];
   for (const different of scripts) {
     for (const script of scripts)
       write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));

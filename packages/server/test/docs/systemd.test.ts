@@ -52,13 +52,20 @@ test('systemd accepts every line of the units', (t) => {
   writeFileSync(copy, withExecutable(unit));
   const copies = others.map((name) => join(folder.path, name));
   for (const name of others) writeFileSync(join(folder.path, name), withExecutable(textOf(name)));
+  const dropIns = join(folder.path, 'keyreeve-backup.service.d');
+  mkdirSync(dropIns);
+  writeFileSync(join(dropIns, 'storage.conf'), withExecutable(textOf('storage.conf')));
   const verify = (): ReturnType<typeof analyze> =>
     analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy, ...copies);
   const result = verify();
   if (!result) return;
   assert.deepEqual(result, { status: 0, output: '' });
-  writeFileSync(copy, `${withExecutable(unit)}\nUnknown=yes\n`);
-  assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+  for (const file of [copy, join(dropIns, 'storage.conf')]) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, `${text}\nUnknown=yes\n`);
+    assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+    writeFileSync(file, text);
+  }
 });
 
 test('the unit stops after the service has drained, and the page prepares the files and the user that it names', () => {
@@ -73,11 +80,12 @@ test('the unit stops after the service has drained, and the page prepares the fi
   ]);
   const [, credential = ''] = settingsOf('LoadCredential')[0]?.split(':') ?? [];
   const [, script = ''] = settingsOf('ExecStart')[0]?.split(' ') ?? [];
-  const [, folder = ''] = /^(\/opt\/\w+)\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
+  const [, folder = ''] = /^(\/opt\/\w+)\/current\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
   assert.deepEqual(
     [
-      `npm install --prefix ${folder} /root/keyreeve-`,
-      `cp ${folder}/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
+      `npm install --prefix ${folder}/$version /root/$version.tgz`,
+      `ln -sfn $version ${folder}/current`,
+      `cp ${folder}/current/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
       `> ${credential}`,
       settingsOf('EnvironmentFile')[0] ?? '',
       `useradd --system --home-dir ${settingsOf('WorkingDirectory')[0]} --shell /usr/sbin/nologin ${settingsOf('User')[0]}`,

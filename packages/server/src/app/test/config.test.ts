@@ -57,6 +57,7 @@ const defaults: Config = {
   apiUrl: undefined,
   apiExample: undefined,
   passkeyRpId: undefined,
+  bootstrap: undefined,
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   databaseCa: undefined,
