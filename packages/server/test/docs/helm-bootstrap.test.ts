@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { readApplyFile } from '../../src/modules/apply/file.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { assertAccepted, manifestsOf, podOf, render, required, skip, type Values } from './helm-chart.ts';
+import { assertAccepted } from './helm-accepted.ts';
+import { manifestsOf, podOf, render, required, skip, type Values } from './helm-chart.ts';
 
 const mounted = (values: Values) => {
-  const { containers, volumes } = podOf(manifestsOf(values));
-  const { env, volumeMounts } = containers[0]!;
+  const { containers, volumes = [] } = podOf(manifestsOf(values));
+  const { env = [], volumeMounts = [] } = containers[0]!;
   return {
     setting: env.find(({ name }) => name === 'KEYREEVE_BOOTSTRAP')?.value,
     mount: volumeMounts.find(({ mountPath }) => mountPath === '/etc/keyreeve'),
