@@ -15,7 +15,8 @@ import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
 import { manifestsOf, podOf, required, skip, type Pod, type Values } from '../docs/helm-chart.ts';
 import { FaultProxy } from '../revocation-check/fault-proxy.ts';
-import { Image, imageUser, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
+import { imageUser } from '../../../../scripts/package-image.ts';
+import { Image, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
 import { newProgram, type Environment } from './program.ts';
 
 const masterKey = randomBytes(32).toString('base64url');
