@@ -8,7 +8,7 @@ import { extname, posix } from 'node:path';
 import { test as nodeTest } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
-import { findFaults, findUnreadable, findViolations } from '../../console/test/accessibility.ts';
+import { findFaults, findViolations } from '../../console/test/accessibility.ts';
 import { consoleTests } from '../../console/test/kit/console-site.ts';
 import { openBrowser } from '../../server/test/e2e/browser.ts';
 import { newSite, type BuiltSite } from './built-site.ts';
@@ -47,8 +47,6 @@ async function faultsOf(page: Page): Promise<string[]> {
   // The page reacts to its width in the next frame.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   faults.push(...(await findViolations(page)));
-  await page.emulateMedia({ colorScheme: 'dark' });
-  faults.push(...(await findUnreadable(page)));
   return faults;
 }
 
