@@ -77,9 +77,9 @@ function importsOf({ outputs }: esbuild.Metafile): string[] {
 }
 
 /** @throws Error if the build has no file for a source */
-function fileOf({ outputs }: esbuild.Metafile, source: string): string {
-  const output = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source);
-  if (!output) throw new Error(`the build has no file of ${source}`);
+function fileOf({ outputs }: esbuild.Metafile, input: string): string {
+  const output = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === input);
+  if (!output) throw new Error(`the build has no file of ${input}`);
   return basename(output[0]);
 }
 
