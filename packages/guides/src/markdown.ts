@@ -1,4 +1,5 @@
 /** Markdown as the hosts of repositories show it (GitHub Flavored Markdown): its links, its sections, and their HTML. */
+import { posix } from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../../server/src/http/html.ts';
 
@@ -102,7 +103,12 @@ const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
     const shown = this.parser.parseInline(tokens);
+<<<<<<< HEAD
     if (target === undefined) return `${shown} (<code>${escapeHtml(fileNameOf(href))}</code>)`;
+=======
+    if (target === undefined)
+      return `${shown} (<code>${escapeHtml(posix.basename(href.split('#', 1)[0] ?? ''))}</code>)`;
+>>>>>>> first-hour
     return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */

@@ -120,6 +120,11 @@ const questions: readonly (readonly [question: string, page: RegExp])[] = [
   ['overloaded', /^api\/errors$/],
   ['rotate', /^api-keys$/],
   ['lost second factor', /^second-factor$/],
+  ['https certificate', /^(?:deploy|operating)$/],
+  ['delete a user', /^(?:accounts|administration)$/],
+  ['add a second instance', /^cluster$/],
+  ['change the port', /^(?:configuration|deploy)$/],
+  ['forgot admin password', /^(?:accounts|administration)$/],
 ];
 for (const [question, page] of questions)
   test(`the search finds the page for “${question}” among the first three`, () => {
