@@ -28,9 +28,6 @@ const marked = new Marked();
 /** Links with a scheme lead out of the repository. */
 const isOutside = (target: string): boolean => /^[a-z]+:/.test(target);
 
-/** @returns the last segment of the path */
-const fileNameOf = (href: string): string => href.split('#', 1)[0]!.split('/').at(-1)!;
-
 export const tokensOf = (markdown: string): Token[] => marked.lexer(markdown);
 
 /** The anchor of a heading as the hosts make it: lower case, without punctuation, spaces as hyphens. */
@@ -103,12 +100,8 @@ const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
     const shown = this.parser.parseInline(tokens);
-<<<<<<< HEAD
-    if (target === undefined) return `${shown} (<code>${escapeHtml(fileNameOf(href))}</code>)`;
-=======
     if (target === undefined)
       return `${shown} (<code>${escapeHtml(posix.basename(href.split('#', 1)[0] ?? ''))}</code>)`;
->>>>>>> first-hour
     return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */

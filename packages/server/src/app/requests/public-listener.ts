@@ -17,7 +17,6 @@ import type { RequestLog } from '../../http/request-log.ts';
 import { listen } from '../../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
-import type { Log } from '../../foundation/log.ts';
 import { consoleFiles } from '../../modules/console/assets.ts';
 import { guideFiles } from '../../modules/documentation/guides.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
@@ -42,8 +41,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const { masterKeyId } = rootKeys;
     const services = wire({ ...options, installation, issuer: publicUrl, masterKeyId, requestLog });
-    await prepare(services, installation, log);
-    await applyAtStart(services.apply, config, log);
+    await prepare(services, installation, options);
     const health: Health = {
       isStopping: false,
       isClosed: false,
@@ -74,10 +72,16 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
 }
 
 /** What the modules need before the first request. */
-async function prepare(services: Services, installation: OpenedInstallation, log: Log): Promise<void> {
+async function prepare(
+  services: Services,
+  installation: OpenedInstallation,
+  { config, log }: Pick<ServiceOptions, 'config' | 'log'>,
+): Promise<void> {
   // Before the first write: a rotation of the root key requires that no process runs.
   await announce(services, installation, log);
   await services.signingKeys.ensure();
+  // Before the verifier reads whether there are keys with given hashes: another instance may apply the file, and this one waits.
+  await applyAtStart(services.apply, config, log);
   await services.verifier.prepare();
   await services.journal?.start({
     onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
