@@ -1,7 +1,6 @@
 /** A repository that can be released. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { releasedPackages } from '../../../../scripts/release-files.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
 
 export const source = 'packages/server/src/cli/main.ts';
@@ -42,7 +41,6 @@ export function commit(root: string): void {
 /** A repository that can be released. */
 export function newRepository(root: string): void {
   git(root, 'init', '-q');
-  for (const packaged of Object.keys(releasedPackages))
     write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
   write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
   for (const path of ['packages/go/README.md', 'docs/tutorials/gin.md'])
