@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LockFile } from './package-manifest.ts';
 
-const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
+const installed = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
 const lockFile = new URL('../package-lock.json', import.meta.url);
 
@@ -15,11 +15,12 @@ interface Described {
 }
 
 /**
+ * @param modules the folder `node_modules` that has them
  * @returns name, version and licence of each package
  * @throws Error if a package states no licence, or another version is installed than package-lock.json states: a build would keep it
  *   after the installation of the right one
  */
-export function licencesOf(names: readonly string[]): string {
+export function licencesOf(names: readonly string[], modules = installed): string {
   const { packages: locked } = JSON.parse(readFileSync(lockFile, 'utf8')) as LockFile;
   return names
     .map((name) => {

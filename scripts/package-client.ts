@@ -9,6 +9,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { runPackageCommand } from './package-archive.ts';
 import { repositoryUrl } from './package-repository.ts';
+import { versionOf } from './version-places.ts';
 
 type Target = string | { readonly [condition: string]: string };
 
@@ -42,13 +43,17 @@ export function buildClientPackage(root: string, folder: string): string {
     writeFileSync(join(target, file), withScripts(types));
     writeFileSync(join(target, file.replace(/\.ts$/, '.cts')), withScripts(types, 'cjs'));
   }
-  const { devDependencies: _, ...manifest } = JSON.parse(
-    readFileSync(join(client, 'package.json'), 'utf8'),
-  ) as Manifest;
+  const {
+    devDependencies: _,
+    name,
+    ...manifest
+  } = JSON.parse(readFileSync(join(client, 'package.json'), 'utf8')) as Manifest;
   const url = repositoryUrl();
   const repository =
     url === undefined ? {} : { repository: { type: 'git', url: `git+${url}.git`, directory: 'packages/client' } };
   const packaged = {
+    name,
+    version: versionOf(root),
     ...manifest,
     ...repository,
     ...withoutExports(manifest.exports),

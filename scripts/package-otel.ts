@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { runPackageCommand } from './package-archive.ts';
+import { versionOf } from './version-places.ts';
 
 /** @param folder that does not exist @returns the path of the package @throws Error if a file imports the workspace */
 export function buildOtelPackage(root: string, folder: string): string {
@@ -20,8 +21,10 @@ export function buildOtelPackage(root: string, folder: string): string {
     const withScripts = script.replaceAll(/(?<=['"]\.\/[\w-]+)\.ts(?=['"])/g, '.js');
     writeFileSync(join(target, file.replace(/\.ts$/, '.js')), withScripts);
   }
-  const manifest = JSON.parse(readFileSync(join(otel, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
-  const packaged = { ...manifest, exports: { '.': './dist/register.js' } };
+  const { name, ...manifest } = JSON.parse(readFileSync(join(otel, 'package.json'), 'utf8')) as Readonly<
+    Record<string, unknown>
+  >;
+  const packaged = { name, version: versionOf(root), ...manifest, exports: { '.': './dist/register.js' } };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packaged, null, 2)}\n`);
   cpSync(join(otel, 'README.md'), join(folder, 'README.md'));
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));

@@ -9,6 +9,7 @@ import { buildGuides } from '../packages/guides/build.ts';
 import { buildProgram, external } from '../packages/server/build.ts';
 import { buildArchive, runPackageCommand } from './package-archive.ts';
 import { packageManifest, type Manifest } from './package-manifest.ts';
+import { withSecurityContact } from './package-repository.ts';
 
 /** Files and folders of the checkout, and where the package has them. */
 const copied: Readonly<Record<string, string>> = {
@@ -27,13 +28,15 @@ const left = /[\\/](?:images|tsconfig\.json|rules\.test\.yml)$/;
  * @returns the path of the archive
  * @throws Error if the folder exists, a source cannot be converted, or npm fails
  */
-export const buildPackage = (root: string, folder: string): string => buildArchive(root, folder, addFiles);
+export const buildPackage = (root: string, folder: string): string => buildArchive(root, folder, writePackageFiles);
 
-function addFiles(root: string, target: string): void {
+/** The files of the unpacked package. */
+export function writePackageFiles(root: string, target: string): void {
   for (const [from, to] of Object.entries(copied)) {
     mkdirSync(dirname(join(target, to)), { recursive: true });
     cpSync(join(root, from), join(target, to), { recursive: true, filter: (path) => !left.test(path) });
   }
+  writeFileSync(join(target, 'SECURITY.md'), withSecurityContact(readFileSync(join(root, 'SECURITY.md'), 'utf8')));
   buildProgram(join(target, 'dist'), join(root, 'packages/server'));
   buildConsole(join(target, 'console/dist'));
   buildGuides(join(target, 'guides/dist'));
@@ -49,4 +52,4 @@ export const readPackageManifest = (root: string): Manifest =>
 
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-if (import.meta.main) runPackageCommand(addFiles);
+if (import.meta.main) runPackageCommand(writePackageFiles);

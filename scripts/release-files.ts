@@ -1,6 +1,6 @@
 /**
  * The files of a release: the npm packages, the dependencies of each in CycloneDX, the wheel and the source archive of the Python
- * library, the section of the changelog, and the checksums of these files.
+ * library, the Go module, the program for each platform, the section of the changelog, and the checksums of these files.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,8 +27,8 @@ export const releasedPackages: Readonly<Record<string, string>> = {
   'packages/otel': 'package-otel.ts',
 };
 
-/** Build the wheel and the source archive of the Python library, and print their paths. */
-export const pythonScripts = ['package-python.ts', 'package-python-source.ts'];
+/** Each builds one file or several, and prints their paths, one a line. */
+export const otherScripts = ['package-python.ts', 'package-python-source.ts', 'package-go.ts', 'package-programs.ts'];
 
 /**
  * Builds each package in two new clones of the commit, with the scripts of each clone.
@@ -41,14 +41,13 @@ export function writeRelease(root: string, folder: string): void {
   try {
     const clones = ['one', 'two'].map((name) => newClone(root, join(temporary, name)));
     for (const [source, script] of Object.entries(releasedPackages)) {
-      const archive = buildTwice(clones, script, folder);
+      const [archive = ''] = buildTwice(clones, script, folder);
       const manifest = readJson(join(dirname(archive), 'package/package.json')) as Manifest;
       const described = { ...manifest, dependencies: dependenciesOf(join(root, source)) };
       const components = billOfMaterials(root, source, described, join(temporary, 'described'));
       writeFileSync(join(folder, basename(archive, '.tgz') + '.cdx.json'), components);
     }
-    // It has no dependencies.
-    for (const script of pythonScripts) buildTwice(clones, script, folder);
+    for (const script of otherScripts) buildTwice(clones, script, folder);
     writeFileSync(join(folder, 'CHANGES.md'), changesOf(root));
     writeFileSync(join(folder, 'SHA256SUMS'), checksumsOf(folder));
   } finally {
@@ -68,26 +67,29 @@ function newClone(root: string, clone: string): string {
 }
 
 /**
- * Copies the archive to the release.
- * @returns the path of the first one
+ * Copies what the script builds to the release.
+ * @returns the paths in the first clone
  * @throws Error if the two builds differ
  */
-function buildTwice(clones: readonly string[], script: string, folder: string): string {
-  const [archive = '', again = ''] = clones.map((clone) => buildInClone(clone, script));
-  const name = basename(archive);
-  if (!readFileSync(archive).equals(readFileSync(again))) {
-    throw new Error(`Two builds of ${name} differ, so a release would not be reproducible.`);
+function buildTwice(clones: readonly string[], script: string, folder: string): readonly string[] {
+  const [archives = [], again = []] = clones.map((clone) => buildInClone(clone, script));
+  for (const [index, archive] of archives.entries()) {
+    const name = basename(archive);
+    if (!readFileSync(archive).equals(readFileSync(again[index] ?? '')))
+      throw new Error(`Two builds of ${name} differ, so a release would not be reproducible.`);
+    copyFileSync(archive, join(folder, name));
   }
-  copyFileSync(archive, join(folder, name));
-  return archive;
+  return archives;
 }
 
-/** @returns the path of the archive, which has the unpacked package beside it */
-function buildInClone(clone: string, script: string): string {
+/** @returns the paths of what the script builds; an npm package has its unpacked files beside it */
+function buildInClone(clone: string, script: string): readonly string[] {
   const built = `${clone}-${basename(script, '.ts')}`;
   // The wheel contains the times of its files.
   const env = { ...process.env, SOURCE_DATE_EPOCH: git(clone, 'log', '-1', '--format=%ct').trim() };
-  return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone, env).trim();
+  return run(process.execPath, ['--no-warnings', join(clone, 'scripts', script), built], clone, env)
+    .trim()
+    .split('\n');
 }
 
 /** @returns those of a package of the workspace, without other packages of the workspace */

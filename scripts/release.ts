@@ -1,28 +1,27 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
- * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json and of
- * packages/python/requirements.txt, and the published runs of the revocation check are of this program and this check.
- * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
- * release is not signed.
+ * tree is clean, the changelog and all packages have the version, the parameters of the publisher are set, the installed packages are
+ * those of package-lock.json and of packages/python/requirements.txt, and the published runs of the revocation check are of this program
+ * and this check. `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a
+ * secret key, which only the publisher has, the release has the same files without the signature.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LockedPackage, LockFile } from './package-manifest.ts';
 import { outdatedPython } from './python-environment.ts';
-import { releasedPackages, writeRelease } from './release-files.ts';
-import { signChecksums } from './release-signature.ts';
+import { writeRelease } from './release-files.ts';
+import { isPublicKey, publicKeyName, signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
-
-const wheelManifest = 'packages/python/pyproject.toml';
+import { otherVersions, versionOf } from './version-places.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
-export function findObstacles(root: string): readonly string[] {
+export function findObstacles(root: string, environment: NodeJS.ProcessEnv = process.env): readonly string[] {
   return [
     ...uncommitted(root),
     ...missingChanges(root),
-    ...Object.keys(releasedPackages).flatMap((folder) => otherVersion(root, `${folder}/package.json`)),
-    ...otherVersion(root, wheelManifest),
+    ...otherVersions(root),
+    ...missingParameters(root, environment),
     ...outdatedPackages(root),
     ...outdatedPython(root),
     ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
@@ -38,7 +37,8 @@ function missingChanges(root: string): string[] {
   const version = versionOf(root);
   const headings = read(root, 'CHANGELOG.md').split('\n');
   if (headings.includes('## Unreleased')) {
-    const remedy = `Replace “Unreleased” with the version and the date, and set the same version in every package.json and in ${wheelManifest}.`;
+    const remedy =
+      'Replace “Unreleased” with the version and the date, set this version in packages/server/package.json, and run `npm run versions`.';
     return [`CHANGELOG.md has a section “## Unreleased”. ${remedy}`];
   }
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
@@ -46,10 +46,18 @@ function missingChanges(root: string): string[] {
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
 }
 
-function otherVersion(root: string, path: string): string[] {
-  const [version, other] = [versionOf(root), versionOf(root, path)];
-  if (other === version) return [];
-  return [`${path} has the version ${other}. Set it to ${version}, the version of packages/server.`];
+/** What only the publisher knows. The packages would name no place for reports, and nobody could check a signature. */
+function missingParameters(root: string, environment: NodeJS.ProcessEnv): string[] {
+  const unset = (name: string, remedy: string): string[] =>
+    environment[name] === undefined ? [`${name} is not set. ${remedy}`] : [];
+  const isKey = existsSync(join(root, publicKeyName)) && isPublicKey(read(root, publicKeyName));
+  const remedy =
+    'Write the public key of the release there: `minisign -G -p keyreeve.pub -s <secret key>`, and commit it.';
+  return [
+    ...unset('KEYREEVE_REPOSITORY_URL', 'Set it to the URL of the public repository.'),
+    ...unset('KEYREEVE_SECURITY_CONTACT', 'Set it to the email address or URL for reports of vulnerabilities.'),
+    ...(isKey ? [] : [`${publicKeyName} is missing, or no public key of minisign. ${remedy}`]),
+  ];
 }
 
 /** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */
@@ -73,11 +81,6 @@ function outdatedRun(root: string, path: string): string[] {
   return lines.includes(filesLine(root)) ? [] : [`${path} is of another program or check. ${remedy}`];
 }
 
-const versionOf = (root: string, path = 'packages/server/package.json'): string | undefined =>
-  path.endsWith('.toml')
-    ? /^version = "(.*)"$/m.exec(read(root, path))?.[1]
-    : (JSON.parse(read(root, path)) as { version: string }).version;
-
 const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 
 if (import.meta.main) {
@@ -88,7 +91,7 @@ if (import.meta.main) {
   if (obstacles.length === 0 && folder !== undefined) {
     writeRelease(root, folder);
     if (key === undefined) process.stderr.write('The release is not signed: name the file of a minisign secret key.\n');
-    else signChecksums(folder, key, `keyreeve ${versionOf(root)}`);
+    else signChecksums(folder, key, join(root, publicKeyName), `keyreeve ${versionOf(root)}`);
   }
   process.stdout.write(obstacles.length === 0 ? `${folder ?? 'Ready for a release.'}\n` : '');
   process.exitCode = obstacles.length === 0 ? 0 : 1;

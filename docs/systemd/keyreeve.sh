@@ -4,4 +4,4 @@ exec runuser -u keyreeve -- sh -c 'cd /var/lib/keyreeve; set -ae; . /etc/keyreev
   KEYREEVE_DATABASE_URL=sqlite:/var/lib/keyreeve/keyreeve.db
   KEYREEVE_MASTER_KEY_FILE=/etc/keyreeve/master-key
   set +a
-  exec node /opt/keyreeve/node_modules/keyreeve/bin/keyreeve.js "$@"' keyreeve "$@"
+  exec node /opt/keyreeve/current/node_modules/keyreeve/bin/keyreeve.js "$@"' keyreeve "$@"

@@ -2,7 +2,8 @@
  * Builds the program for `npm start`, `npm run build` and packages: JavaScript with the packages that it uses, in few files, because loading
  * hundreds of them is most of the time and memory of a start (docs/decisions/14-telemetry-tests-releases.md).
  */
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
@@ -60,8 +61,16 @@ export function buildProgram(folder: string, packageFolder = ownFolder): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     return join(folder, path);
   };
-  for (const { path, contents } of outputFiles) writeFileSync(place(relative(outdir, path)), contents);
-  for (const path of assetsOf(source)) copyFileSync(join(source, path), place(path));
+  const id = createHash('sha256');
+  for (const [path, contents] of [
+    ...outputFiles.map((file) => [relative(outdir, file.path), file.contents] as const),
+    ...assetsOf(source).map((asset) => [asset, readFileSync(join(source, asset))] as const),
+  ].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    writeFileSync(place(path), contents);
+    id.update(`${path}\0${contents.length}\0`).update(contents);
+  }
+  // As of src/app/version.ts.
+  writeFileSync(join(folder, 'build-id'), id.digest('hex').slice(0, 12));
   writeFileSync(join(folder, 'licences.txt'), licencesOf(packagesIn(Object.keys(metafile.inputs))));
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { hasCurl } from '../../server/test/docs/curl-program.ts';
+import { version as ownVersion } from '../../server/src/app/version.ts';
 import { outputsOf, placedIn, readPage, root, shellBlocks } from '../../server/test/docs/shell-blocks.ts';
 import { bearer, goodPassword, newProgram, type Key } from '../../server/test/e2e/program.ts';
 import { InstalledBackend } from './single-page-backend.ts';
@@ -44,7 +45,7 @@ test('the tutorial for Express works as it stands in an empty folder, with the p
   const names = readdirSync(dist).filter((name) => !name.endsWith('.whl'));
   assert.deepEqual(
     names.toSorted(),
-    ['SHA256SUMS', ...['', '-client', '-otel'].map((name) => `keyreeve${name}-0.1.0.tgz`)].toSorted(),
+    ['SHA256SUMS', ...['', '-client', '-otel'].map((name) => `keyreeve${name}-${ownVersion}.tgz`)].toSorted(),
   );
   const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dist, encoding: 'utf8' });
   assert.equal(

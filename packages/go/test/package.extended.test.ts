@@ -1,8 +1,10 @@
 /** The module of the Go library that users import, data races, and broken builds, which the tests of the rules detect. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
+import { buildGoModule } from '../../../scripts/package-go.ts';
+import { goModulePath } from '../../../scripts/package-names.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { makeModuleOfMutants, nameOfMutant } from './mutant-module.ts';
 import { noRaceDetector, packageFolder, run, runGo, skip } from './go.ts';
@@ -32,12 +34,30 @@ func main() {
   writeFileSync(join(program, 'main.go'), main);
   const { output: replaced } = await runGo(['mod', 'init', 'example.com/program'], program);
   assert.match(replaced, /creating new go\.mod/);
-  const edit = ['mod', 'edit', '-require', 'keyreeve@v0.1.0', '-replace', `keyreeve=${library}`];
+  const edit = ['mod', 'edit', '-require', 'keyreeve@v1.0.0', '-replace', `keyreeve=${library}`];
   assert.deepEqual(await runGo(edit, program), { status: 0, output: '' });
   assert.deepEqual(await runGo(['mod', 'tidy'], program), { status: 0, output: '' });
   assert.deepEqual(await runGo(['run', '.'], program), { status: 0, output: '' });
   const { output } = await runGo(['list', '-m', 'all'], program);
-  assert.equal(output, `example.com/program\nkeyreeve v0.1.0 => ${library}\n`);
+  assert.equal(output, `example.com/program\nkeyreeve v1.0.0 => ${library}\n`);
+});
+
+test('the released module has its final path, also in its examples and its README', { skip }, async () => {
+  using folder = newTempFolder();
+  const path = 'forge.example.com/keyreeve/keyreeve-go';
+  const archive = buildGoModule(join(packageFolder, '../..'), join(folder.path, 'built'), path);
+  assert.deepEqual(await run('tar', ['-xzf', archive, '--strip-components=1'], folder.path), { status: 0, output: '' });
+  assert.deepEqual(await runGo(['list', '-m'], folder.path), { status: 0, output: `${path}\n` });
+  // It compiles the examples, which import the module.
+  assert.deepEqual(await runGo(['vet', '.'], folder.path), { status: 0, output: '' });
+  const texts = globSync('*', { cwd: folder.path }).filter((name) => /\.(?:go|md|mod)$/.test(name));
+  assert.ok(texts.includes('README.md') && !texts.includes('client_test.go'), texts.join(' '));
+  for (const name of texts)
+    assert.doesNotMatch(
+      readFileSync(join(folder.path, name), 'utf8'),
+      /^(?:module keyreeve|\s+"keyreeve")$|-require keyreeve@/m,
+    );
+  assert.throws(() => goModulePath('keyreeve-go'), /^Error: KEYREEVE_GO_MODULE: /);
 });
 
 test('the Go library has the right types on each system', { skip }, async () => {

@@ -23,7 +23,7 @@ async function buildSnippet(name: string, folder: string, edit = (text: string):
   const source = join(folder, name);
   mkdirSync(source);
   writeFileSync(join(source, 'main.go'), edit(files.get(name) ?? ''));
-  const module = `module example.com/${name}\n\ngo 1.22\n\nrequire keyreeve v0.1.0\n\nreplace keyreeve => ${packageFolder}\n`;
+  const module = `module example.com/${name}\n\ngo 1.22\n\nrequire keyreeve v1.0.0\n\nreplace keyreeve => ${packageFolder}\n`;
   writeFileSync(join(source, 'go.mod'), module);
   const program = join(folder, `${name}-program`);
   assert.deepEqual(await runGo(['build', '-o', program, '.'], source), { status: 0, output: '' });

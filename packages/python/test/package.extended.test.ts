@@ -5,6 +5,8 @@ import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { backend, buildSdist, buildWheel } from '../../../scripts/package-python.ts';
+import { pythonVersion } from '../../../scripts/version-places.ts';
+import { version } from '../../server/src/app/version.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { makeMutant, pythonMutants } from './mutants.ts';
 import { runPython, runRules, skip } from './python.ts';
@@ -18,7 +20,7 @@ test('the wheel has the library with its types, and needs no other package', { s
   const target = join(folder.path, 'installed');
   const { status, output } = await runPython([...args, '--target', target, wheel], {});
   assert.equal(status, 0, output);
-  const metadata = readFileSync(join(target, 'keyreeve-0.1.0.dist-info/METADATA'), 'utf8');
+  const metadata = readFileSync(join(target, `keyreeve-${pythonVersion(version)}.dist-info/METADATA`), 'utf8');
   assert.doesNotMatch(metadata, /^Requires-Dist/m);
   assert.equal(readFileSync(join(target, 'keyreeve/py.typed'), 'utf8'), '');
   // Without the packages of the virtual environment.

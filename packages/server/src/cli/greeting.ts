@@ -10,7 +10,7 @@ import { toInstant } from '../foundation/clock.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import type { Log } from '../foundation/log.ts';
 import { standardOutput } from '../foundation/log-output.ts';
-import { version } from './output.ts';
+import { build, version, versionAndBuild } from './output.ts';
 
 /** @param first undefined if there is an administrator, or no console */
 export async function greet(service: Service, config: Config, log: Log, first: FirstStart | undefined): Promise<void> {
@@ -18,14 +18,14 @@ export async function greet(service: Service, config: Config, log: Log, first: F
   const { url, adminUrl, verifyUrl, publicUrl } = service;
   const keyPath = masterKey || location.kind !== 'sqlite' ? undefined : masterKeyPath(location.path);
   const database = describeDatabase(location);
-  const record = { version, url, adminUrl, verifyUrl, publicUrl, database, masterKeyFile: keyPath };
+  const record = { version, build, url, adminUrl, verifyUrl, publicUrl, database, masterKeyFile: keyPath };
   const firstAdministratorFile = first?.kind === 'code' ? first.path : undefined;
   log.info({ event: 'listening', ...record, firstAdministratorFile });
   if (!process.stderr.isTTY) return;
   // The log goes to the same terminal, and is written later.
   await standardOutput.settled();
   const lines = [
-    `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+    `Keyreeve ${versionAndBuild} listens on ${url} (metrics and health on ${adminUrl}).`,
     ...(verifyUrl === undefined ? [] : [`Processes that only verify listen on ${verifyUrl}.`]),
     `Database: ${database}${keyPath ? `. Master key: ${keyPath}. Back up both, in different places` : '. Back it up'}.`,
     `${config.hasDocs ? `Documentation: ${url}/docs. ` : ''}Press Ctrl-C to stop.`,

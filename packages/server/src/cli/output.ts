@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isClosedPipe, OutputClosedError } from './closed-pipe.ts';
 
-export { version } from '../app/version.ts';
+export { build, version, versionAndBuild } from '../app/version.ts';
 export { plural } from '../foundation/plural.ts';
 
 export interface OutputOptions {

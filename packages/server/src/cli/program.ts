@@ -4,6 +4,7 @@ import { lowerPriority } from '../foundation/priority.ts';
 import { accountCommand } from './account.ts';
 import { sessionCommand } from './account-session.ts';
 import { adminCommand } from './admin.ts';
+import { applyCommand } from './apply.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { Option, type Command } from 'commander';
@@ -20,7 +21,7 @@ import { mailCommand } from './mail.ts';
 import { masterKeyCommand } from './master-key.ts';
 import { migrateCommand } from './migrate.ts';
 import { moveCommand } from './move.ts';
-import { version } from './output.ts';
+import { versionAndBuild } from './output.ts';
 import { overviewCommand } from './overview.ts';
 import { proveRevocationCommand } from './prove-revocation.ts';
 import { chooseTarget, type TargetOptions } from './remote/target.ts';
@@ -36,7 +37,7 @@ import { webhookCommand } from './webhook.ts';
 export function createProgram(setStatus: SetStatus, lower: () => void = () => lowerPriority()): CliCommand {
   const program = new CliCommand('keyreeve')
     .description('Self-hosted account authentication and API keys.')
-    .version(version)
+    .version(versionAndBuild)
     .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve account create --help');
   program.addOption(envFileOption()).addOption(targetOptions.url()).addOption(targetOptions.keyFile());
   // `prove-revocation` has another option with the name `--url`.
@@ -58,6 +59,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     serveCommand(setStatus),
     migrateCommand(),
     adminCommand(),
+    applyCommand(),
     doctorCommand(setStatus),
     mailCommand(),
     auditCommand(setStatus),

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -37,9 +38,11 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     '/var/lib/keyreeve': at('lib'),
     '/var/backups/keyreeve': at('backups'),
     '/usr/local/bin/keyreeve': at('keyreeve'),
-    '/opt/keyreeve/node_modules/keyreeve/docs/': join(root, 'docs/'),
+    '/opt/keyreeve/current/node_modules/keyreeve/docs/': join(root, 'docs/'),
     '/etc/systemd/system/': at('system/'),
-    '/opt/keyreeve/node_modules/keyreeve/bin/keyreeve.js': keyreeveBin,
+    '/opt/keyreeve/current/node_modules/keyreeve/bin/keyreeve.js': keyreeveBin,
+    '/opt/keyreeve': at('opt'),
+    '/root/': at('root/'),
   };
   const shell = { folder: folder.path, environment, replaced };
   for (const name of ['lib', 'system']) mkdirSync(at(name));
@@ -65,7 +68,7 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     'exec node ': `exec ${process.execPath} `,
   });
   const install = take('deploy.md', 'install -m 0755').replace(
-    '/opt/keyreeve/node_modules/keyreeve/docs/systemd',
+    '/opt/keyreeve/current/node_modules/keyreeve/docs/systemd',
     folder.path,
   );
   const script = wrapper.reduce(
@@ -94,10 +97,6 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     'keyreeve.service',
   ]);
   assert.match(withWrapper(take('deploy.md', 'keyreeve signing-key rotate')), /^Created /);
-  // The units of a real installation have the paths of the page.
-  const places = ['keyreeve', 'system/keyreeve.service', 'system/keyreeve-backup.service'].map(at);
-  for (const place of places)
-    writeFileSync(place, readFileSync(place, 'utf8').replaceAll('/etc/keyreeve/master-key', at('etc/master-key')));
   await program.stop();
   const [create, rotate] = [take('deploy.md', 'new=/etc/'), take('deploy.md', 'keyreeve master-key rotate')];
   for (const time of ['first', 'second']) {
@@ -105,11 +104,16 @@ test('one machine: settings, key, service, commands, backup and upgrade of docs/
     withWrapper(`date() { echo ${time}; }; ${create}`);
     assert.equal(statSync(file).mode & 0o777, 0o640);
     chmodSync(file, 0o600);
+    const [previous, next] = [at('etc/master-key'), file].map((path) => readFileSync(path, 'utf8'));
     assert.match(withWrapper(`new=${file}; ${rotate}`), /^Added the master [^]*\nRemoved the master /);
-    for (const place of places) assert.match(readFileSync(place, 'utf8'), new RegExp(`[=:]${file}$`, 'm'));
+    const kept = [at('etc/master-key'), `${file}.previous`].map((path) => readFileSync(path, 'utf8'));
+    assert.deepEqual(kept, [next, previous]);
   }
+  mkdirSync(at('root'));
+  writeFileSync(at('root/keyreeve-1.2.3.tgz'), '');
   withWrapper(take('deploy.md', 'keyreeve backup --to'));
   assert.equal(readdirSync(at('backups')).length, 1);
+  assert.equal(readlinkSync(at('opt/current')), 'keyreeve-1.2.3');
 });
 
 /** systemd accepts such a value without quotation marks, but the shell does not: the command must not run without the setting. */

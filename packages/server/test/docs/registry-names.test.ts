@@ -7,8 +7,7 @@ import { texts } from './tree.ts';
 /** Documents, files for operators, and everything that the program, the libraries and the console show. */
 const shown = [...texts].filter(
   ([path]) =>
-    (path.endsWith('.md') ||
-      /^(?:docs|ops|packages|scripts)\/|^(?:Dockerfile|openapi\.json|package\.json)$/.test(path)) &&
+    (path.endsWith('.md') || /^(?:docs|ops|packages|scripts)\/|^(?:openapi\.json|package\.json)$/.test(path)) &&
     !/(?:\/test\/|\/test-kit\/|_test\.go$)/.test(path),
 );
 
@@ -69,7 +68,7 @@ test('the search finds commands that ask a registry, and no others', () => {
     'npm --prefix "$KEYREEVE" run packages',
     'npx --no-install keyreeve serve',
     'pip install fastapi uvicorn "$KEYREEVE"/dist/keyreeve-*.whl',
-    'go mod edit -require keyreeve@v0.1.0 -replace keyreeve=./keyreeve',
+    'go mod edit -require keyreeve@v1.0.0 -replace keyreeve=./keyreeve',
     'helm install keyreeve ops/helm/keyreeve',
     'docker build -t keyreeve .',
     'cd /srv/keyreeve && node_modules/.bin/keyreeve audit verify',

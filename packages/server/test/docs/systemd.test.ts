@@ -82,11 +82,12 @@ test('the unit stops after the service has drained, and the page prepares the fi
   ]);
   const [, credential = ''] = settingsOf('LoadCredential')[0]?.split(':') ?? [];
   const [, script = ''] = settingsOf('ExecStart')[0]?.split(' ') ?? [];
-  const [, folder = ''] = /^(\/opt\/\w+)\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
+  const [, folder = ''] = /^(\/opt\/\w+)\/current\/node_modules\/keyreeve\/bin\/keyreeve\.js$/.exec(script) ?? [];
   assert.deepEqual(
     [
-      `npm install --prefix ${folder} /root/keyreeve-`,
-      `cp ${folder}/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
+      `npm install --prefix ${folder}/$version /root/$version.tgz`,
+      `ln -sfn $version ${folder}/current`,
+      `cp ${folder}/current/node_modules/keyreeve/docs/systemd/keyreeve.service /etc/systemd/system/`,
       `> ${credential}`,
       settingsOf('EnvironmentFile')[0] ?? '',
       `useradd --system --home-dir ${settingsOf('WorkingDirectory')[0]} --shell /usr/sbin/nologin ${settingsOf('User')[0]}`,
@@ -97,6 +98,8 @@ test('the unit stops after the service has drained, and the page prepares the fi
 
 test('the backup has the database, the key and the sandbox of the service, and the page prepares its folder', () => {
   const backup = textOf('keyreeve-backup.service');
+  const programOf = (text: string): string => settingsIn(text, 'ExecStart').at(-1)?.split(' --to ')[0] ?? '';
+  assert.equal(programOf(textOf('storage.conf')), programOf(backup));
   const linesOf = (text: string): string[] => text.split('\n').filter((line) => /^\w+=/.test(line));
   const [, folder = ''] = /backup --to (\S+) --keep \d+$/m.exec(backup) ?? [];
   const onlyService =

@@ -9,7 +9,9 @@ test('each release of the changelog is in the table of schemas, which the progra
   const rows = [...readPage('docs/upgrade.md').matchAll(/^(\d+\.\d+\.\d+) \| (\d+)$/gm)];
   const table = rows.map(([, name, schema]) => ({ name, schema: Number(schema) }));
   assert.deepEqual(table, releases);
-  const published = [...readPage('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, name]) => name);
+  const published = [...readPage('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(?:-rc\.\d+)? /gm)].map(
+    ([, name]) => name,
+  );
   assert.deepEqual(
     published.toReversed(),
     table.map(({ name }) => name),
@@ -24,4 +26,11 @@ test('each release of the changelog is in the table of schemas, which the progra
 
 test('the oldest release is the first that knows the needed schema', () => {
   assert.deepEqual([1, 2].map(oldestReleaseFor), ['1.0.0', undefined]);
+});
+
+test('the security policy and the page of upgrades support the same versions', () => {
+  const promise = /^(The latest minor release .*) \| (for .*)$/m.exec(readPage('docs/upgrade.md'))?.slice(1).join(' ');
+  const policy = readPage('SECURITY.md').replaceAll(/\s+/g, ' ');
+  const [, sentence] = /\. (The latest minor release [^.(]*) \(/.exec(policy) ?? [];
+  assert.ok(promise !== undefined && sentence === promise, `${promise}\n${sentence}`);
 });

@@ -3,8 +3,15 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { version } from '../../src/app/version.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Installation, manifest, newRegistry } from './package-installation.ts';
+
+/** The version, and the build, which the package has. */
+function assertShown({ status, stdout, stderr }: { status: number | null; stdout: string; stderr: string }): void {
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.match(stdout, new RegExp(`^${RegExp.escape(version)} \\([0-9a-f]{12}\\)\n$`));
+}
 
 const bundled = Object.keys(manifest.optionalDependencies ?? {});
 
@@ -44,7 +51,7 @@ test('without its optional dependencies, the package names the command that inst
       'keyreeve: The optional dependencies of Keyreeve are not installed. Install them: npm install --include=optional.\n',
   });
   await installation.npm('install', '--include=optional');
-  assert.deepEqual(await installation.launcher(['--import', asNode20]), { status: 0, stdout: '0.1.0\n', stderr: '' });
+  assertShown(await installation.launcher(['--import', asNode20]));
 });
 
 test('where the bundled Node cannot run, npx runs the package with the Node of npm', async () => {
@@ -60,9 +67,5 @@ test('where the bundled Node cannot run, npx runs the package with the Node of n
   await using registry = await newRegistry(replaced);
   using installation = new Installation(registry);
   await installation.install();
-  assert.deepEqual(await installation.run('npx', '--no-install', 'keyreeve', '--version'), {
-    status: 0,
-    stdout: '0.1.0\n',
-    stderr: '',
-  });
+  assertShown(await installation.run('npx', '--no-install', 'keyreeve', '--version'));
 });

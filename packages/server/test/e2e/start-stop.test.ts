@@ -43,6 +43,7 @@ test(
       level: 'info',
       event: 'listening',
       version,
+      build: 'sources',
       publicUrl: `http://localhost:${new URL(String(url)).port}`,
       database,
       masterKeyFile: `${database}.master-key`,
@@ -136,7 +137,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
       assert.equal(
         greeting.replaceAll('\r\n', '\n'),
         [
-          `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+          `Keyreeve ${version} (sources) listens on ${url} (metrics and health on ${adminUrl}).`,
           `Database: ${database}. Master key: ${database}.master-key. Back up both, in different places.`,
           `Documentation: ${url}/docs. Press Ctrl-C to stop.`,
           'Next, in another terminal:',

@@ -26,7 +26,7 @@ import { checkDisks } from './disk-check.ts';
 import { checkVerifiers } from './verifier-check.ts';
 import { masterKeyPath } from './earlier-installation.ts';
 import { masterKeyChecks, rootKeyChecks } from '../key-files/master-key-checks.ts';
-import { version } from '../version.ts';
+import { versionAndBuild } from '../version.ts';
 
 export interface Check {
   readonly name: string;
@@ -43,7 +43,7 @@ export interface CheckedInstallation extends Core {
 export const runtimeCheck = (): Check => ({
   name: 'runtime',
   state: 'ok',
-  detail: `Keyreeve ${version}, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+  detail: `Keyreeve ${versionAndBuild}, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
 });
 
 /** Without the database. */

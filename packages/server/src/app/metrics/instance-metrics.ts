@@ -4,16 +4,16 @@ import type { Registry } from '@prometheus-io/client';
 import type { Dialect } from '../../foundation/database/sql.ts';
 import type { Health } from '../processes/health.ts';
 import { addGauge } from './metric-kinds.ts';
-import { version } from '../version.ts';
+import { build, version } from '../version.ts';
 
 /** A scrape does not wait longer for the database. */
 const readyMsMax = 2_000;
 
 export function collectInstance(registry: Registry, database: Dialect, health: Pick<Health, 'check'>): void {
-  const labels = { version, node: process.versions.node, database };
+  const labels = { version, build, node: process.versions.node, database };
   addGauge(registry, {
     name: 'keyreeve_build_info',
-    help: 'Versions and kind of database',
+    help: 'Versions, build and kind of database',
     labelNames: Object.keys(labels),
     read: () => [{ labels, value: 1 }],
   });
