@@ -27,6 +27,9 @@ const marked = new Marked();
 /** Links with a scheme lead out of the repository. */
 const isOutside = (target: string): boolean => /^[a-z]+:/.test(target);
 
+/** @returns the last segment of the path */
+const fileNameOf = (href: string): string => href.split('#', 1)[0]!.split('/').at(-1)!;
+
 export const tokensOf = (markdown: string): Token[] => marked.lexer(markdown);
 
 /** The anchor of a heading as the hosts make it: lower case, without punctuation, spaces as hyphens. */
@@ -80,10 +83,10 @@ export function sectionsOf(tokens: readonly Token[]): Section[] {
 }
 
 /**
- * @param resolve returns where a link leads
+ * @param resolve returns where a link leads; undefined: only the name of its file is shown
  * @throws Error if the Markdown has HTML that is neither a comment nor an anchor
  */
-export function htmlOf(sections: readonly Section[], resolve: (target: string) => string): string {
+export function htmlOf(sections: readonly Section[], resolve: Resolve): string {
   const renderer = new Marked({ renderer: rendererOf(resolve) });
   return sections
     .map(({ anchor, heading, depth, tokens }) => {
@@ -93,10 +96,14 @@ export function htmlOf(sections: readonly Section[], resolve: (target: string) =
     .join('');
 }
 
-const rendererOf = (resolve: (target: string) => string) => ({
+type Resolve = (target: string) => string | undefined;
+
+const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
-    return `<a href="${escapeHtml(target)}">${this.parser.parseInline(tokens)}</a>`;
+    const shown = this.parser.parseInline(tokens);
+    if (target === undefined) return `${shown} (<code>${escapeHtml(fileNameOf(href))}</code>)`;
+    return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */
   image: (): string => '',

@@ -11,7 +11,7 @@ import { navigationOf } from '../src/navigation.ts';
 import { newSite, targetsIn } from './built-site.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const documents = readDocuments(root);
+const documents = readDocuments(root, false);
 const navigation = navigationOf(documents);
 const sites = { service: newSite('service'), files: newSite('files') } as const;
 after(() => {
@@ -65,6 +65,13 @@ function fileAt(files: ReadonlyMap<string, string>, kind: string, from: string, 
   const name = url.slice('/docs/'.length);
   return [`${name}.html`, name].find((one) => files.has(one));
 }
+
+test('the guides of a service do not name the releases of the program, and the site does', () => {
+  const upgrade = (kind: keyof typeof sites): string => sites[kind].files.get('upgrade.html') ?? '';
+  assert.ok(sites.files.files.has('changelog.html') && upgrade('files').includes('id="schemas-of-the-releases"'));
+  assert.ok(!sites.service.files.has('changelog.html') && !upgrade('service').includes('schemas-of-the-releases'));
+  assert.ok(upgrade('service').includes('Read Before you upgrade (<code>CHANGELOG.md</code>).'));
+});
 
 test('a page runs and loads only files of the build', { tags: ['asvs:3.7.1'] }, () => {
   for (const [name, html] of sites.service.files) {

@@ -10,7 +10,7 @@ import { startService, type Service } from '../app/service.ts';
 import { CliCommand, type SetStatus } from './command.ts';
 import { greet } from './greeting.ts';
 import { onNpmExit } from './npm-parent.ts';
-import { RequestLines } from './request-lines.ts';
+import { RoutineLines } from './routine-lines.ts';
 
 export function serveCommand(setStatus: SetStatus): Command {
   return new CliCommand('serve')
@@ -29,13 +29,13 @@ async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
   // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
   await import('../app/metrics/metrics.ts');
-  const requests = new RequestLines();
-  const log: Log = createLog(config.logLevel, undefined, process.stdout.isTTY ? requests.isHidden : undefined);
+  const routine = new RoutineLines();
+  const log: Log = createLog(config.logLevel, undefined, process.stdout.isTTY ? routine.isHidden : undefined);
   const service = await startService({ config, clock: systemClock, log });
   const stopped = untilStopped(service, log, failureOf(service));
   const { firstAdministrator } = service.services;
   const first = await firstStart(firstAdministrator, config, log);
-  if (first) requests.hideUntil(() => firstAdministrator.administratorExists());
+  if (first) routine.hideUntil(() => firstAdministrator.administratorExists());
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
   await greet(service, config, log, first);
   return exitSoon(await stopped);

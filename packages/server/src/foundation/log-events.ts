@@ -42,6 +42,7 @@ export const logEvents = {
   stopping: ['info', 'the service stops, for `reason`'],
   stopped: ['info', '`isDrained`: all connections ended in time'],
   migrated: ['info', 'this start applied `migrations`'],
+  file_applied: ['info', 'this start applied a [file](apply.md), with `steps`'],
   migration_waits: [
     'warn',
     'a migration waits for a backup or another long transaction, `waitedSeconds` of `secondsMax`',

@@ -52,13 +52,20 @@ test('systemd accepts every line of the units', (t) => {
   writeFileSync(copy, withExecutable(unit));
   const copies = others.map((name) => join(folder.path, name));
   for (const name of others) writeFileSync(join(folder.path, name), withExecutable(textOf(name)));
+  const dropIns = join(folder.path, 'keyreeve-backup.service.d');
+  mkdirSync(dropIns);
+  writeFileSync(join(dropIns, 'storage.conf'), withExecutable(textOf('storage.conf')));
   const verify = (): ReturnType<typeof analyze> =>
     analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy, ...copies);
   const result = verify();
   if (!result) return;
   assert.deepEqual(result, { status: 0, output: '' });
-  writeFileSync(copy, `${withExecutable(unit)}\nUnknown=yes\n`);
-  assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+  for (const file of [copy, join(dropIns, 'storage.conf')]) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, `${text}\nUnknown=yes\n`);
+    assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+    writeFileSync(file, text);
+  }
 });
 
 test('the unit stops after the service has drained, and the page prepares the files and the user that it names', () => {

@@ -2,6 +2,7 @@
 import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
 import { lookOf } from '../configuration/look-config.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
+import { applyAtStart } from '../installation/apply-at-start.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { App } from '../app.ts';
@@ -41,6 +42,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     const { masterKeyId } = rootKeys;
     const services = wire({ ...options, installation, issuer: publicUrl, masterKeyId, requestLog });
     await prepare(services, installation, log);
+    await applyAtStart(services.apply, config, log);
     const health: Health = {
       isStopping: false,
       isClosed: false,
