@@ -11,7 +11,8 @@ import { rounded, type Measured, type Rounds, type Side } from './rounds.ts';
 
 const startMsMax = 345;
 const startKeys = 1_000;
-const restSeconds = 3;
+/** The collector of garbage runs some seconds after the start. */
+const restSeconds = 12;
 const connections = 64;
 /** A million verifications take most of a minute. */
 const afterRoundsMax = 3;

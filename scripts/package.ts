@@ -9,6 +9,7 @@ import { buildGuides } from '../packages/guides/build.ts';
 import { buildProgram, external } from '../packages/server/build.ts';
 import { buildArchive, runPackageCommand } from './package-archive.ts';
 import { packageManifest, type Manifest } from './package-manifest.ts';
+import { withSecurityContact } from './package-repository.ts';
 
 /** Files and folders of the checkout, and where the package has them. */
 const copied: Readonly<Record<string, string>> = {
@@ -35,6 +36,7 @@ export function writePackageFiles(root: string, target: string): void {
     mkdirSync(dirname(join(target, to)), { recursive: true });
     cpSync(join(root, from), join(target, to), { recursive: true, filter: (path) => !left.test(path) });
   }
+  writeFileSync(join(target, 'SECURITY.md'), withSecurityContact(readFileSync(join(root, 'SECURITY.md'), 'utf8')));
   buildProgram(join(target, 'dist'), join(root, 'packages/server'));
   buildConsole(join(target, 'console/dist'));
   buildGuides(join(target, 'guides/dist'));

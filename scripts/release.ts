@@ -1,9 +1,9 @@
 /**
  * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
- * tree is clean, the changelog and all packages have the version, the installed packages are those of package-lock.json and of
- * packages/python/requirements.txt, and the published runs of the revocation check are of this program and this check.
- * `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a key, the
- * release is not signed.
+ * tree is clean, the changelog and all packages have the version, the parameters of the publisher are set, the installed packages are
+ * those of package-lock.json and of packages/python/requirements.txt, and the published runs of the revocation check are of this program
+ * and this check. `npm run release -- <new folder> <minisign secret key>` then builds the release in the folder and signs it. Without a
+ * secret key, which only the publisher has, the release has the same files without the signature.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,16 +11,17 @@ import { fileURLToPath } from 'node:url';
 import type { LockedPackage, LockFile } from './package-manifest.ts';
 import { outdatedPython } from './python-environment.ts';
 import { writeRelease } from './release-files.ts';
-import { signChecksums } from './release-signature.ts';
+import { isPublicKey, publicKeyName, signChecksums } from './release-signature.ts';
 import { filesLine, git, publishedRuns } from './run-files.ts';
 import { otherVersions, versionOf } from './version-places.ts';
 
 /** @returns one sentence for each thing that prevents a release, with the remedy */
-export function findObstacles(root: string): readonly string[] {
+export function findObstacles(root: string, environment: NodeJS.ProcessEnv = process.env): readonly string[] {
   return [
     ...uncommitted(root),
     ...missingChanges(root),
     ...otherVersions(root),
+    ...missingParameters(root, environment),
     ...outdatedPackages(root),
     ...outdatedPython(root),
     ...publishedRuns.flatMap((path) => outdatedRun(root, path)),
@@ -43,6 +44,20 @@ function missingChanges(root: string): string[] {
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
   if (heading === undefined) return [`CHANGELOG.md has no entry “## ${version}”. Write one.`];
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
+}
+
+/** What only the publisher knows. The packages would name no place for reports, and nobody could check a signature. */
+function missingParameters(root: string, environment: NodeJS.ProcessEnv): string[] {
+  const unset = (name: string, remedy: string): string[] =>
+    (environment[name] ?? '') === '' ? [`${name} is not set. ${remedy}`] : [];
+  const isKey = existsSync(join(root, publicKeyName)) && isPublicKey(read(root, publicKeyName));
+  const remedy =
+    'Write the public key of the release there: `minisign -G -p keyreeve.pub -s <secret key>`, and commit it.';
+  return [
+    ...unset('KEYREEVE_REPOSITORY_URL', 'Set it to the URL of the public repository.'),
+    ...unset('KEYREEVE_SECURITY_CONTACT', 'Set it to the email address or URL for reports of vulnerabilities.'),
+    ...(isKey ? [] : [`${publicKeyName} is missing, or no public key of minisign. ${remedy}`]),
+  ];
 }
 
 /** The compiler and the types of the frameworks are installed packages: other versions could build other bytes. */
@@ -76,7 +91,7 @@ if (import.meta.main) {
   if (obstacles.length === 0 && folder !== undefined) {
     writeRelease(root, folder);
     if (key === undefined) process.stderr.write('The release is not signed: name the file of a minisign secret key.\n');
-    else signChecksums(folder, key, `keyreeve ${versionOf(root)}`);
+    else signChecksums(folder, key, join(root, publicKeyName), `keyreeve ${versionOf(root)}`);
   }
   process.stdout.write(obstacles.length === 0 ? `${folder ?? 'Ready for a release.'}\n` : '');
   process.exitCode = obstacles.length === 0 ? 0 : 1;

@@ -28,6 +28,11 @@ export const versionPlaces: readonly Place[] = [
   },
   { path: 'packages/python/pyproject.toml', pattern: /(?<=^version = ")[^"]+/gm, spell: pythonVersion },
   { path: 'ops/helm/keyreeve/Chart.yaml', pattern: /(?<=^(?:version|appVersion): )\S+/gm, spell: asItIs },
+  ...['docs/operating.md', 'docs/compose/compose.yaml'].map((path) => ({
+    path,
+    pattern: /(?<=localhost\/keyreeve:)\S+/g,
+    spell: asItIs,
+  })),
   ...['packages/go/README.md', 'docs/tutorials/gin.md'].map((path) => ({
     path,
     pattern: /(?<=-require \S+@v)\S+/g,

@@ -55,6 +55,16 @@ test(
     const visitor = await openAsAdministrator(site, '/console/keys');
     const { page } = visitor;
     const keyboard = new Keyboard(page);
+    assert.equal(
+      await cardOf(page).getByRole('button', { name: 'Create service key' }).count(),
+      0,
+      'a proxy needs none',
+    );
+    await keyboard.moveTo(cardOf(page).getByRole('radio', { name: 'nginx' }));
+    for (const name of ['Caddy', 'Express']) {
+      await page.keyboard.press('ArrowRight');
+      await cardOf(page).getByRole('radio', { name, checked: true }).waitFor();
+    }
     await keyboard.moveTo(cardOf(page).getByRole('button', { name: 'Create service key' }));
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Your new API key' });
@@ -114,7 +124,12 @@ test('the examples are those of the documentation, with the addresses of the ins
     ['nginx', exampleFiles.nginx],
     ['Caddy', exampleFiles.caddy],
   ] as const)
-    assert.equal(await choose(page, name), documented(file).replaceAll('127.0.0.1:8787', '10.0.0.7:8790'));
+    assert.equal(
+      await choose(page, name),
+      documented(file)
+        .replaceAll('127.0.0.1:8787', '10.0.0.7:8790')
+        .replace('../forward-auth.md', `${publicUrl}/docs/forward-auth`),
+    );
   for (const [name, file, url] of [
     ['Express', exampleFiles.express, `'${publicUrl}'`],
     ['FastAPI', exampleFiles.fastapi, `"${publicUrl}"`],
@@ -139,6 +154,7 @@ test(
   'a second service key gets another nickname, and only administrators see the card',
   async (site) => {
     const { page } = await openAsAdministrator(site, '/console/admin/overview');
+    await choose(page, 'Go');
     for (const nickname of ['service', 'service 2']) {
       const created = page.waitForResponse((response) => response.status() === 201);
       await cardOf(page).getByRole('button', { name: 'Create service key' }).click();

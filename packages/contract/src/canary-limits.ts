@@ -2,8 +2,8 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const canaryLimits = {
-  canaryCredentialSeconds: limit(3_600, 'Lifetime of a credential of revocation checks, if its issue sets no other.'),
-  canaryCredentialSecondsMax: limit(86_400, 'Longest lifetime of a credential of revocation checks: a day.'),
+  canaryCredentialSeconds: limit(3_600, 'Lifetime of a credential of revocation checks, if no other is set.'),
+  canaryCredentialSecondsMax: limit(86_400, 'The longest lifetime of one: a day.'),
   // Longer than a run waits for the outcome of a deletion.
   canaryKeySeconds: limit(900, 'Lifetime of a canary key.'),
   // Each writes two audit events, which only the retention deletes.

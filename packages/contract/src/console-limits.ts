@@ -6,14 +6,8 @@ export const consoleLimits = {
   consoleIdleSecondsMax: limit(43_200, 'A session of the console ends after this time without an action.'),
   consoleSessionSecondsMax: limit(604_800, 'A session of the console ends after this time in any case.'),
   // NIST SP 800-63B-4 section 2.2.3 (AAL2).
-  consoleAdministratorIdleSecondsMax: limit(
-    3_600,
-    'The console session of an administrator ends after this time without an action.',
-  ),
-  consoleAdministratorSecondsMax: limit(
-    86_400,
-    'The console session of an administrator ends after this time in any case.',
-  ),
+  consoleAdministratorIdleSecondsMax: limit(3_600, '`consoleIdleSecondsMax` for administrators.'),
+  consoleAdministratorSecondsMax: limit(86_400, '`consoleSessionSecondsMax` for administrators.'),
   testMailsPerHourMax: limit(20, 'Test mails that an administrator sends in an hour.', 'too_many_requests'),
   // Each extension is a write.
   consoleExtensionSeconds: limit(300, 'Shortest time between two extensions of a session of the console.'),

@@ -5,12 +5,13 @@ export const deliveryLimits = {
   // Separate, so that slow receivers of webhooks do not delay mail.
   outboxUnderWayMax: limit(16, 'Webhook deliveries in progress per process, and as many mails.'),
   // Each is one connection to the mail server.
-  outboxWaitingMax: limit(256, 'Mails per process that wait for a slow mail server and delay no other mail.'),
+  outboxWaitingMax: limit(256, 'Mails per process that wait for slow mail servers and delay no other.'),
   // Their load must not reveal in the response times of other requests whether the email has an account.
-  requestedMailDelayMsMax: limit(2_000, 'Random delay of a sign-up or reset job, and again of the reset’s mail.'),
+  requestedMailDelayMsMax: limit(2_000, 'Random delay of a sign-up or reset job, and of the reset’s mail.'),
   outboxKeptDays: limit(3, 'An undelivered job is retried for this time.'),
   mailLogKeptDays: limit(30, 'The log of mail goes back this far.'),
-  mailLogMax: limit(200_000, 'Mails in the log. The oldest are deleted first.'),
+  mailLogMax: limit(200_000, 'Mails in the log. Those to unverified sign-ups are deleted first, then the oldest.'),
+  mailLogPerAccountMax: limit(1_000, 'Mails of one account in the log. The oldest are deleted first.'),
   webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.', 'webhook_limit_reached'),
   webhookUrlCharsMax: limit(1_024, 'The URL of a webhook endpoint.'),
   webhookMsMax: limit(5_000, 'One delivery of a webhook, from name resolution to response.'),

@@ -1,4 +1,4 @@
-/** Limits of imports, and of imported hashes and keys. Part of the tables in limits.ts. */
+/** Limits of imports, of imported hashes and keys, and of files that are applied. Part of the tables in limits.ts. */
 import { limit, type Limits } from './limit-definition.ts';
 
 export const importLimits = {
@@ -11,8 +11,11 @@ export const importLimits = {
   // Frameworks use up to 1.2 million.
   importedPbkdf2RoundsMax: limit(1_500_000, 'Rounds of an imported PBKDF2 hash: 1 to 2 s.'),
   importedRoundsMax: limit(1_048_576, 'Rounds of an imported hash of crypt(3), phpass or Drupal 7: 1 to 2 s.'),
-  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm and parameters) that a sign-in considers.'),
-  importedRecipesLookSeconds: limit(2, 'A running service detects a new kind of imported hashes in this time.'),
+  importedRecipesMax: limit(64, 'Kinds of imported hashes (algorithm, parameters) that a sign-in considers.'),
+  importedRecipesLookSeconds: limit(2, 'Time to detect a new kind of imported hashes.'),
   importedKeyCharsMax: limit(512, 'An imported key.'),
-  importedKeysLookSeconds: limit(2, 'A running service detects the first imported keys in this time.'),
+  importedKeysLookSeconds: limit(2, 'Time to detect the first imported keys.'),
+  applyFileBytesMax: limit(262_144, 'A file of `keyreeve apply`.'),
+  // All of them are one transaction, for which other changes wait.
+  applyEntriesMax: limit(500, 'Entries of a file of `keyreeve apply`.'),
 } as const satisfies Limits;

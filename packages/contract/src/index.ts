@@ -26,6 +26,7 @@ export * from './admin.ts';
 export * from './api-key-changes.ts';
 export * from './api-key-list.ts';
 export * from './api-keys.ts';
+export { ApplyFile } from './apply-file.ts';
 export * from './authentication.ts';
 export * from './canary-keys.ts';
 export * from './console.ts';

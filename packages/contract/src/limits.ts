@@ -56,7 +56,7 @@ const credentials = {
   // Longer than any assertion and any short-lived secret is valid.
   shortLivedSecretKeptSeconds: limit(
     900,
-    'Time after its issue for which an ended short-lived secret is refused as `expired`, then as `not_found`.',
+    'Age until which an ended short-lived secret is refused as `expired`, then as `not_found`.',
   ),
   assertionSecondsMax: limit(120, 'Lifetime of an assertion: `exp` − `iat`.'),
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
@@ -64,10 +64,7 @@ const credentials = {
   assertionIdCharsMax: limit(128, 'The claim `jti` of an assertion: the longest.'),
   exchangeBodyBytesMax: limit(8_192, 'Body of `POST /auth/oauth/token`. More: 413.'),
   exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute.', 'too_many_exchanges'),
-  unusedKeysPerHourMax: limit(
-    1_000,
-    'Keys that are disabled in an hour because they are unused. More: in the next hours.',
-  ),
+  unusedKeysPerHourMax: limit(1_000, 'Unused keys that are disabled in an hour. More: in the next hours.'),
   // Each writes an audit event, which is never deleted.
   keyChangesPerMinuteMax: limit(
     300,
@@ -80,26 +77,20 @@ const credentials = {
   expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys lists.'),
   keyMailsPerHourMax: limit(
     20,
-    'Mails to an account in an hour about keys that others created; as many about leaked keys, and about ended leaked secrets. More: not sent.',
+    'Mails to an account in an hour about keys of others; as many about leaked keys, and about ended leaked secrets. More: not sent.',
   ),
   leakNoticeKeysMax: limit(20, 'Keys in each list of one mail about leaked secrets.'),
-  keyMailServiceAccountsMax: limit(
-    100,
-    'Service accounts that a person has created and gets mail about. More: no mail.',
-  ),
+  keyMailServiceAccountsMax: limit(100, 'Own service accounts that a person gets mail about. More: no mail.'),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
   refreshReuseSeconds: limit(5, 'A refresh within this time returns the same refresh token, with a new access token.'),
   // About 2 MiB.
   unansweredRefreshesMax: limit(
     10_000,
-    'Retryable refreshes per process with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
+    'Refreshes with an unknown outcome per process. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
   ),
   // Clients that wait between retries return within minutes.
-  unansweredRefreshSeconds: limit(
-    600,
-    'After an outage, a refresh with an unknown outcome can be retried for this time.',
-  ),
+  unansweredRefreshSeconds: limit(600, 'Time after an outage in which such a refresh can be retried.'),
   jwksMaxAgeSeconds: limit(300, 'Cache lifetime of the public keys.'),
   // Twice the caching time.
   signingKeyLeadSeconds: limit(600, 'A signing key is published this long before use.'),
@@ -139,7 +130,7 @@ const signIns = {
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.', 'too_many_requests'),
   managedCreationsPerHourMax: limit(
     30_000,
-    'Service accounts, keys and rotations that the management keys of one account create in an hour.',
+    'Service accounts, keys and rotations by management keys of one account in an hour.',
     'too_many_creations',
   ),
   // Each writes an audit event, which is never deleted.
@@ -150,14 +141,14 @@ const signIns = {
   ),
   leakReportsPerHourMax: limit(
     60,
-    'Reports of leaked secrets per client IP range and process in an hour (`POST /auth/leaks`).',
+    'Reports of leaked secrets (`POST /auth/leaks`) per client IP range and process in an hour.',
     'too_many_requests',
   ),
   leakReportsPerNetworkMax: limit(
     240,
     'Reports of leaked secrets per /48 of IPv6 or /24 of IPv4 in an hour. More: 429.',
   ),
-  leakReportRangesMax: limit(10_000, 'Client IP ranges and networks whose reports a process counts in memory.'),
+  leakReportRangesMax: limit(10_000, 'Client IP ranges and networks with counted reports, per process.'),
   leakReportsInProgressMax: limit(
     2,
     'Reports of leaked secrets in progress in one process, and 1 per client IP range.',
@@ -182,18 +173,18 @@ const accounts = {
   ),
   secondFactorFailuresMax: limit(
     100,
-    'Wrong second-factor codes or current passwords in a row. Then a recovery code, an operator or, for passwords, a new sign-in is needed.',
+    'Wrong second-factor codes or current passwords in a row. Then only a recovery code, an operator or, for passwords, a new sign-in helps.',
     'too_many_attempts',
   ),
   secondFactorEnrolmentSeconds: limit(600, 'Time to confirm a new second factor.'),
   // Each has 120 random bits.
   recoveryCodesMax: limit(10, 'Recovery codes of an account.'),
   oneTimePasswordCharsMax: limit(64, 'A second-factor code.'),
-  suspiciousFailures: limit(5, 'Failed sign-ins in a row after which a mail reports the next success (ASVS 6.3.5).'),
+  suspiciousFailures: limit(5, 'Failed sign-ins in a row before a mail about the next success (ASVS 6.3.5).'),
   addressCharsMax: limit(64, 'Stored client IP of a session.'),
   programCharsMax: limit(256, 'Stored user agent of a session.'),
   // Also the time in which the mail of a sign-up can be requested again.
-  codeRequestSeconds: limit(86_400, 'A requested mail with a link is handed over within this time, or not sent.'),
+  codeRequestSeconds: limit(86_400, 'Time to hand over a requested mail with a link; later, it is not sent.'),
   // The first link is valid for a day; in the remaining time the owner can sign up again with the same account.
   signUpKeptDays: limit(7, 'Age at which an unverified sign-up without a valid link is deleted.'),
   emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
@@ -209,7 +200,7 @@ const accounts = {
   // A creation counts those of the account, and its deletion changes their rows in one statement, within the time of one.
   serviceAccountsPerBackendMax: limit(
     20_000,
-    'Service accounts that an account has created, counted when a management key creates one.',
+    'Service accounts of one account, checked when a management key creates one.',
     'service_account_limit_reached',
   ),
   // A mail about a key goes to each of them.
@@ -226,7 +217,7 @@ const accounts = {
     'Management keys and keys of other persons that an administrator creates in an hour.',
     'too_many_creations',
   ),
-  administratorMailsMax: limit(100, 'Administrators who get the mail about a management key that one of them creates.'),
+  administratorMailsMax: limit(100, 'Administrators who get the mail about another’s new management key.'),
   externalIdCharsMax: limit(128, 'The external id of a service account.'),
   // Each stores an email address, and none replaces an older one.
   emailChangesMax: limit(10, 'Email changes of an account in 30 days.', 'too_many_requests'),
@@ -249,48 +240,38 @@ const accounts = {
   ),
   mailRequestsPerAddressMax: limit(
     30,
-    'Resets, sign-ups, repeated mails and email changes in an hour from one range.',
+    'Resets, sign-ups, repeated mails and email changes from one range in an hour.',
     'too_many_requests',
   ),
-  mailRequestsPerNetworkMax: limit(
-    120,
-    'Resets, sign-ups, repeated mails and email changes in an hour from one IPv6 /48.',
-    'too_many_requests',
-  ),
-  mailRequestWindowSeconds: limit(3_600, 'Window of the counts of mail requests per email address, range and network.'),
+  mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.', 'too_many_requests'),
+  mailRequestWindowSeconds: limit(3_600, 'Window of mail requests per email address, range and network.'),
   // Protects the reputation of the mail server; enough for a launch with more than one sign-up a second.
   mailRequestsGlobalMax: limit(
     1_000,
-    'Resets, sign-ups, repeated mails and email changes in 15 minutes in total, except resets from trusted ranges.',
+    'The same in total in 15 minutes, except resets from trusted ranges.',
     'too_many_requests',
   ),
   // Short, because new users wait while the count is exhausted.
-  mailRequestsGlobalWindowSeconds: limit(900, 'Window of the count of mail requests in total.'),
+  mailRequestsGlobalWindowSeconds: limit(900, 'Window of mail requests in total.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that report a repeated sign-up.'),
 } as const satisfies Limits;
 
 const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
-  usageRowsFlushedMax: limit(50_000, 'Waiting keys per hour that are written before the interval of 10 s has passed.'),
+  usageRowsFlushedMax: limit(50_000, 'Waiting keys per hour that are written before 10 s have passed.'),
   usageRowsPendingMax: limit(
     200_000,
-    'Keys per hour whose counts and last use wait to be written. More: their verifications count as `uncounted`, for no key.',
+    'Keys per hour whose counts and last use wait. More: their verifications count as `uncounted`, for no key.',
   ),
   quotaNoticesWaitingMax: limit(
     20_000,
-    'Used-up quotas whose audit events wait to be written, 1,000 every 10 s. More: not recorded.',
+    'Used-up quotas whose audit events wait; 1,000 are written every 10 s. More: not recorded.',
   ),
   ...verificationLimits,
-  requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
-  expensiveReadsMax: limit(
-    4,
-    'Lists of keys, activity and usage that are read at once, per process. Further ones wait.',
-  ),
-  expensiveReadsPerAccountMax: limit(
-    2,
-    'Lists of keys, activity and usage of one account that are read at once, per process.',
-  ),
-  rejectionsPerTurnMax: limit(16, 'Rejections without a read that one event-loop turn answers. Further ones wait.'),
+  requestStartsPerTurnMax: limit(1, 'Requests except verifications per event-loop turn.'),
+  expensiveReadsMax: limit(4, 'Lists of keys, activity and usage read at once, per process. Others wait.'),
+  expensiveReadsPerAccountMax: limit(2, 'The same for one account.'),
+  rejectionsPerTurnMax: limit(16, 'Rejections without a read per event-loop turn. Others wait.'),
   writesWaitingMax: limit(
     1_000,
     'Waiting writes. More: the newest write of the account or range with the most gets 429; if that is the caller, it gets 503.',
@@ -314,7 +295,7 @@ const queues = {
   ),
   removalsPerAccountMax: limit(
     32,
-    'Requests of an account in progress that remove rights, per process. Further ones wait, up to the bounds of other requests; sessions and keys take turns.',
+    'Removals of rights of an account in progress, per process. Others wait, up to the bounds of other requests; sessions and keys take turns.',
   ),
   // A client that ignores Retry-After sends one request a second on each connection.
   refusalHoldMs: limit(1_000, 'Delay of a 429 `too_many_in_progress`.'),
@@ -326,13 +307,13 @@ const operations = {
   exportsPerAccountMax: limit(2, 'Exports in progress of one account, per process.', 'too_many_in_progress'),
   exportsPerProcessMax: limit(
     64,
-    'Exports in progress, per process; those of administrators count separately. More: the one that has waited longest for its client is reset.',
+    'Exports in progress, per process; administrators’ count separately. More: the one that waits longest for its client is reset.',
   ),
-  exportReadsMax: limit(4, 'Exports that read from the database at once, per process. Others wait.'),
+  exportReadsMax: limit(4, 'Exports that read at once, per process. Others wait.'),
   exportSecondsMax: limit(300, 'Duration of an export, which is then incomplete.', 'the connection is reset'),
   accountExportsPerHourMax: limit(6, 'Exports of its data by an account in an hour.', 'too_many_requests'),
   exportedActivityMax: limit(50_000, 'Events in the export of an account.'),
-  activityDays: limit(90, 'Days of an account’s activity that its owner can read.'),
+  activityDays: limit(90, 'Days of activity that an owner can read.'),
   // On SQLite, the process answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
   // On SQLite in parts of 500, between which the process answers other requests.
@@ -340,7 +321,7 @@ const operations = {
   // In one URL, also with the path of the console.
   accountIdsMax: limit(50, 'Ids in one request for accounts.', 'invalid_request'),
   overviewEventsMax: limit(20, 'Audit events in the overview.'),
-  overviewKeptDays: limit(2, 'What processes counted by minute is kept for this time.'),
+  overviewKeptDays: limit(2, 'Days for which counts by minute are kept.'),
   usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.', 'invalid_request'),
   // Complete days are added up, so up to 24 hours more are stored.
   usageHoursKeptDays: limit(8, 'Days for which the usage of a key is kept by hour.'),

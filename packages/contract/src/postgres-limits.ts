@@ -6,7 +6,7 @@ export const postgresLimits = {
   postgresWritersMax: limit(8, 'Connections per process for everything except verifications and draws of tokens.'),
   postgresReservedWritersMax: limit(
     2,
-    'Of the `postgresWritersMax` connections, those reserved for removals of rights. Two more are reserved for all other writes.',
+    'Of these connections, those for removals of rights only; two more are for all other writes only.',
   ),
   postgresConnectMsMax: limit(2_000, 'Wait for a connection.', 'unavailable'),
   postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included.', 'unavailable'),
@@ -19,14 +19,11 @@ export const postgresLimits = {
   postgresKeepAliveSeconds: limit(30, 'Idle time after which a connection sends TCP keepalive messages.'),
   postgresPoolerCheckSeconds: limit(
     60,
-    'Interval of the check that a connection pooler keeps sessions. If not: 503 for everything.',
+    'Interval of the check that a pooler keeps sessions. If not: 503 for everything.',
   ),
   // Less than postgresStatementMsMax: reads wait meanwhile. More than deadlock_timeout (1 s): PostgreSQL ends an autovacuum then.
-  postgresMigrationLockMs: limit(
-    1_200,
-    'Wait of a migration for tables in use. Longer: it undoes its changes, and repeats.',
-  ),
+  postgresMigrationLockMs: limit(1_200, 'Wait of a migration for tables in use. Longer: it is undone, and repeats.'),
   postgresMigrationPauseMs: limit(3_000, 'Pause before a migration repeats.'),
   // Half of the time that the Helm chart allows for a start. The other half is for the migration itself.
-  postgresMigrationMsMax: limit(300_000, 'Time in which a migration repeats. Longer: the program exits with status 1.'),
+  postgresMigrationMsMax: limit(300_000, 'Time in which it repeats. Longer: exit status 1.'),
 } as const satisfies Limits;

@@ -18,10 +18,7 @@ export const requestLimits = {
   bodyBytesMax: limit(16_384, 'Request body.', 'body_too_large'),
   batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`.', 'body_too_large'),
   // An API key or an access token fits. Larger bodies are read after the caller was authenticated.
-  sharedReadBodyBytesMax: limit(
-    1_024,
-    'Body of a verification that shares one read with the caller’s key. Larger: two reads.',
-  ),
+  sharedReadBodyBytesMax: limit(1_024, 'Body of a verification that shares a read with the caller’s key.'),
   // No body costs more than three times its parsing.
   validationErrorsMax: limit(20, 'Validation errors in one response.'),
   errorNameCharsMax: limit(64, 'A field name in an error.'),
@@ -31,27 +28,21 @@ export const requestLimits = {
   // A body that arrives at once is never the oldest for long.
   unfinishedBodiesPerCredentialMax: limit(
     128,
-    'Bodies that a process is receiving with one session or key, except those of verifications. The oldest is rejected.',
+    'Unfinished bodies per session or key, except of verifications. The oldest is rejected.',
     'too_many_in_progress',
   ),
-  unfinishedBodiesPerRangeMax: limit(
-    512,
-    'Bodies that a process is receiving from one client IP range. More: 429 for the oldest.',
-  ),
+  unfinishedBodiesPerRangeMax: limit(512, 'Unfinished bodies from one client IP range. More: 429 for the oldest.'),
   // Those of GitHub reports have up to 1 MiB, and need no credential.
-  unfinishedBodyBytesMax: limit(
-    33_554_432,
-    'Bytes of all bodies that a process is receiving. More: 429 for the oldest.',
-  ),
+  unfinishedBodyBytesMax: limit(33_554_432, 'Bytes of all unfinished bodies of a process. More: 429 for the oldest.'),
   unfinishedBodyBytesPerNetworkMax: limit(
     4_194_304,
-    'Bytes of the bodies that a process is receiving from one /24 of IPv4 or /48 of IPv6. More: 429 for the oldest.',
+    'Bytes of unfinished bodies from one IPv4 /24 or IPv6 /48. More: 429 for the oldest.',
   ),
   // Longer than the 60 s of common load balancers.
   keepAliveTimeoutMs: limit(65_000, 'Lifetime of an idle connection.'),
   connectionsMax: limit(
     10_000,
-    'Open connections per process; fewer if the process may open fewer files (by 512). The one that has been idle longest, of the client IP range with the most, closes for the next client; those of trusted proxies close last.',
+    'Open connections per process; fewer if it may open fewer files (by 512). The longest idle one of the client IP range with the most closes for the next client; those of trusted proxies close last.',
     'a connection closes',
   ),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection.'),
@@ -63,5 +54,5 @@ export const requestLimits = {
   ),
   responseBytesPerSecondFloor: limit(1_024, 'Slowest rate of reading a response.'),
   // At the slowest rate the kernel reports progress only about every 28 s.
-  responseStallSecondsMax: limit(30, 'Time in which a client reads nothing of a response.', 'the connection closes'),
+  responseStallSecondsMax: limit(30, 'Time without reading of a response.', 'the connection closes'),
 } as const satisfies Limits;

@@ -2,19 +2,13 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const singleSignOnLimits = {
-  singleSignOnSeconds: limit(600, 'From the start of a single sign-on to the response of the OpenID provider.'),
+  singleSignOnSeconds: limit(600, 'Time from the start of a single sign-on to the provider’s response.'),
   singleSignOnReturnPathCharsMax: limit(200, 'The path of the page to open after a single sign-on.'),
   identityProviderSecondsMax: limit(5, 'Wait for a response of the OpenID provider.', 'identity_provider_unavailable'),
   identityProviderBytesMax: limit(262_144, 'A response of the OpenID provider.'),
-  identityProviderRefreshSeconds: limit(
-    3_600,
-    'The configuration of the OpenID provider is read again after this time.',
-  ),
-  identityProviderRetrySeconds: limit(
-    5,
-    'After a failure, the configuration of the OpenID provider is not read for this time.',
-  ),
+  identityProviderRefreshSeconds: limit(3_600, 'The provider’s configuration is read again after this time.'),
+  identityProviderRetrySeconds: limit(5, 'After a failure, it is not read for this time.'),
   // OpenID Connect Core section 2: at most 255 ASCII characters.
-  subjectCharsMax: limit(255, 'A subject (`sub`) and a session id (`sid`) of the OpenID provider.'),
+  subjectCharsMax: limit(255, '`sub` and `sid` of the OpenID provider.'),
   logoutTokenSecondsMax: limit(300, 'Age of a logout token.'),
 } as const satisfies Limits;

@@ -2,9 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
-import { nextCursor, pageFields } from './paging.ts';
+import { nextCursor, pageFields, total, totalField } from './paging.ts';
 import { route, type RouteContract } from './route.ts';
-import { Instant, orNull, strict, Text } from './schemas.ts';
+import { AccountId, Instant, orNull, strict, Text } from './schemas.ts';
 import { changingWebhook, ofWebhook, WebhookEventType, WebhookId } from './webhooks.ts';
 
 const DeliveryId = Type.String({
@@ -26,6 +26,12 @@ export const DeliveryAttempt = Named('WebhookAttempt', {
 export const WebhookDelivery = Named('WebhookDelivery', {
   id: DeliveryId,
   event: WebhookEventType,
+  accountId: orNull(
+    Type.String({
+      ...AccountId,
+      description: 'Of the event. Null without an account, or if the audit log lacks the event',
+    }),
+  ),
   at: Type.String({ ...Instant, description: 'Time of the event' }),
   state: DeliveryState,
   nextAttemptAt: orNull(Instant, null),
@@ -43,6 +49,7 @@ export type WebhookDeliveryDetails = Static<typeof WebhookDeliveryDetails>;
 export const WebhookDeliveryPage = Named('WebhookDeliveryList', {
   deliveries: Type.Array(WebhookDelivery),
   nextCursor,
+  total,
 });
 export type WebhookDeliveryPage = Static<typeof WebhookDeliveryPage>;
 
@@ -68,7 +75,7 @@ export const listWebhookDeliveries = route('listWebhookDeliveries', `GET ${path}
   ...ofWebhook,
   summary: 'List the deliveries of a webhook endpoint',
   description: `The most recently begun first, of ${limits.webhookDeliveryDays} days. An attempt appears after about a second.`,
-  query: Type.Object({ state: Type.Optional(DeliveryState), ...pageFields }, strict),
+  query: Type.Object({ state: Type.Optional(DeliveryState), ...pageFields, ...totalField }, strict),
   success: { status: 200, description: 'A page of deliveries', schema: WebhookDeliveryPage },
   errors: ['invalid_request', 'webhook_not_found'],
 });

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { withSecurityContact } from '../../../scripts/package-repository.ts';
 import { linksIn, sectionsOf, tokensOf, wordsOf, type Section } from './markdown.ts';
 
 export interface Document {
@@ -23,13 +24,21 @@ export interface Document {
 export const startPath = 'README.md';
 /** For readers of the repository. */
 const leftSections = ['Test'];
+/** These name the newest release: a service does not tell strangers its version (ASVS 13.4.6). */
+const versions = { document: 'CHANGELOG.md', section: 'Schemas of the releases' } as const;
 
-/** By path. @throws Error if a link leads to no file */
-export function readDocuments(root: string): ReadonlyMap<string, Document> {
+/**
+ * By path.
+ * @param hasVersions whether it has what names the releases of the program
+ * @throws Error if a link leads to no file
+ */
+export function readDocuments(root: string, hasVersions: boolean): ReadonlyMap<string, Document> {
   const documents = new Map<string, Document>();
   const add = (path: string): void => {
-    if (documents.has(path)) return;
-    const document = readDocument(root, path);
+    if (documents.has(path) || (!hasVersions && isLeft(path))) return;
+    const read = readDocument(root, path);
+    const sections = read.sections.filter(({ heading }) => hasVersions || wordsOf(heading) !== versions.section);
+    const document = { ...read, sections };
     documents.set(path, document);
     for (const file of document.files) add(file);
     for (const { tokens } of document.sections)
@@ -41,6 +50,9 @@ export function readDocuments(root: string): ReadonlyMap<string, Document> {
     if (one && other) throw new Error(`${one.path} and ${other.path} have the same name: ${name}`);
   return documents;
 }
+
+/** Whether a service lacks the document, so that a link to it is only its text and the name of the file. */
+export const isLeft = (path: string): boolean => path === versions.document;
 
 /** @param from a path in the repository. @returns the path there, and the anchor, of a link */
 export function placeOf(from: string, target: string): { readonly path: string; readonly anchor: string } {
@@ -59,7 +71,10 @@ function readDocument(root: string, path: string): Document {
     return { ...empty, kind: 'folder', files: files.toSorted() };
   }
   if (!path.endsWith('.md')) return { ...empty, kind: 'file' };
-  const sections = shownSections(path, sectionsOf(tokensOf(readFileSync(join(root, path), 'utf8'))));
+  const sections = shownSections(
+    path,
+    sectionsOf(tokensOf(withSecurityContact(readFileSync(join(root, path), 'utf8')))),
+  );
   const title = wordsOf(sections.find(({ depth, anchor }) => depth === 1 && anchor !== '')?.heading ?? []);
   if (title === '') throw new Error(`${path} has no title`);
   return { ...empty, kind: 'page', title, sections };

@@ -1,7 +1,7 @@
 /** The pages of the documents. */
 import { posix } from 'node:path';
 import { Html } from '../../server/src/http/html.ts';
-import { placeOf, startPath, type Document } from './documents.ts';
+import { isLeft, placeOf, startPath, type Document } from './documents.ts';
 import { htmlOf, wordsOf, type Section } from './markdown.ts';
 import { isTaskTable } from './navigation.ts';
 import { parts } from './parts.ts';
@@ -38,10 +38,11 @@ function markdownPage({ path, name, title, sections }: Document, documents: Docu
 const searchedSections = (path: string, sections: readonly Section[]): readonly Section[] =>
   path === startPath || /^(?:docs\/(?!decisions\/)|packages\/)/.test(path) ? sections : [];
 
-/** @throws Error if the page of the link lacks the anchor */
-function resolve(documents: Documents, link: { path: string; target: string }, linkTo: LinkTo): string {
+/** @returns undefined for a document that the service lacks @throws Error if the page of the link lacks the anchor */
+function resolve(documents: Documents, link: { path: string; target: string }, linkTo: LinkTo): string | undefined {
   const { path, anchor } = placeOf(link.path, link.target);
   const document = documents.get(path);
+  if (!document && isLeft(path)) return undefined;
   if (!document || (anchor !== '' && !hasAnchor(document.sections, anchor)))
     throw new Error(`${link.path}: the link ${link.target} leads nowhere`);
   return linkTo(document.name, anchor);

@@ -1,4 +1,5 @@
 /** Markdown as the hosts of repositories show it (GitHub Flavored Markdown): its links, its sections, and their HTML. */
+import { posix } from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../../server/src/http/html.ts';
 
@@ -80,10 +81,10 @@ export function sectionsOf(tokens: readonly Token[]): Section[] {
 }
 
 /**
- * @param resolve returns where a link leads
+ * @param resolve returns where a link leads; undefined: only the name of its file is shown
  * @throws Error if the Markdown has HTML that is neither a comment nor an anchor
  */
-export function htmlOf(sections: readonly Section[], resolve: (target: string) => string): string {
+export function htmlOf(sections: readonly Section[], resolve: Resolve): string {
   const renderer = new Marked({ renderer: rendererOf(resolve) });
   return sections
     .map(({ anchor, heading, depth, tokens }) => {
@@ -93,10 +94,15 @@ export function htmlOf(sections: readonly Section[], resolve: (target: string) =
     .join('');
 }
 
-const rendererOf = (resolve: (target: string) => string) => ({
+type Resolve = (target: string) => string | undefined;
+
+const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
-    return `<a href="${escapeHtml(target)}">${this.parser.parseInline(tokens)}</a>`;
+    const shown = this.parser.parseInline(tokens);
+    if (target === undefined)
+      return `${shown} (<code>${escapeHtml(posix.basename(href.split('#', 1)[0] ?? ''))}</code>)`;
+    return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */
   image: (): string => '',

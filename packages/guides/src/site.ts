@@ -24,7 +24,7 @@ const openApiName = `${referenceName}/openapi.json`;
  * @throws Error if a link leads nowhere, README.md has no table of tasks, or a file cannot be written
  */
 export function writeSite(root: string, folder: string, kind: SiteKind): void {
-  const documents = readDocuments(root);
+  const documents = readDocuments(root, kind === 'files');
   const pages = [...guidePages(documents), ...referencePages(kind === 'service' ? '../openapi.json' : openApiName)];
   const groups = [...navigationOf(documents), referenceGroup()];
   const files = [...documents.values()].filter((document) => document.kind === 'file');

@@ -22,12 +22,16 @@ const args = [
   // By default, SIGUSR1 opens a debugger, which can read every secret of the process.
   '--disable-sigusr1',
   // MiB. Requests allocate little, and the database needs the memory for its page cache.
-  '--max-semi-space-size=4',
+  '--max-semi-space-size=2',
+  // The heap is small, so a collection is short: more of them need less memory.
+  '--heap-growing-percent=50',
   '--no-warnings',
   main,
   ...process.argv.slice(2),
 ];
 const env = {
+  // With glibc, threads keep less unused memory: 5 MiB at rest. They allocate little at the same time.
+  MALLOC_ARENA_MAX: '1',
   // Caches compiled code, which is most of the time of a start, if this user can write to the folder.
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/keyreeve', import.meta.url)),
   ...process.env,

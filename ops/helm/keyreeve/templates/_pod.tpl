@@ -2,8 +2,7 @@
 {{- define "keyreeve.pod" -}}
 metadata:
   labels:
-    {{- include "keyreeve.labels" . | nindent 4 }}
-    {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+    {{- include "keyreeve.labelsWith" (list . .Values.podLabels) | nindent 4 }}
   {{- with .Values.podAnnotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
@@ -28,11 +27,14 @@ spec:
       startupProbe:
         httpGet: { path: /health/live, port: admin }
         periodSeconds: 2
+        timeoutSeconds: 5
         failureThreshold: 300
-      # Verifiers listen after the other ports, and end with the main process.
+      # Verifiers listen after the other ports, and end with the main process. The service waits up to 3 seconds for its database. With
+      # less time, a slow database would remove all pods from the Services.
       readinessProbe:
         httpGet: { path: /health/ready, port: {{ ternary "verify" "admin" (gt (int .Values.verifiers) 0) }} }
         periodSeconds: 2
+        timeoutSeconds: 5
         failureThreshold: 2
       livenessProbe:
         httpGet: { path: /health/live, port: admin }
@@ -43,6 +45,9 @@ spec:
         {{- toYaml .Values.resources | nindent 8 }}
       volumeMounts:
         {{- include "keyreeve.mounts" . | nindent 8 }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   volumes:
     {{- include "keyreeve.volumes" . | nindent 4 }}
   {{- if .Values.topologySpreadConstraints }}
@@ -50,12 +55,14 @@ spec:
     {{- toYaml .Values.topologySpreadConstraints | nindent 4 }}
   {{- else if gt (int .Values.replicas) 1 }}
   topologySpreadConstraints:
+    {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
     - maxSkew: 1
-      topologyKey: kubernetes.io/hostname
+      topologyKey: {{ . }}
       whenUnsatisfiable: ScheduleAnyway
       labelSelector:
         matchLabels:
-          {{- include "keyreeve.selector" . | nindent 10 }}
+          {{- include "keyreeve.selector" $ | nindent 10 }}
+    {{- end }}
   {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:

@@ -23,9 +23,8 @@ securityContext:
   {{- end }}
 {{- end -}}
 
-{{/* The image of a container, its rights and its settings. */}}
-{{- define "keyreeve.program" -}}
-{{- $isPostgres := eq .Values.database.kind "postgres" -}}
+{{/* The image of a container, and its rights. */}}
+{{- define "keyreeve.image" -}}
 image: {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
@@ -33,6 +32,12 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- end -}}
+
+{{/* The image of a container, its rights and its settings. */}}
+{{- define "keyreeve.program" -}}
+{{- $isPostgres := eq .Values.database.kind "postgres" -}}
+{{- include "keyreeve.image" . }}
 env:
   {{- $managed := dict
     "KEYREEVE_HOST" "0.0.0.0"
@@ -44,9 +49,14 @@ env:
     "KEYREEVE_TRUSTED_PROXIES" .Values.trustedProxies
     "KEYREEVE_MASTER_KEY_FILE" "/run/secrets/keyreeve/master-key"
   }}
-  {{- if $isPostgres }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
+  {{- if $isPostgres }}
+  {{- /* Empty, because the image sets it, and both together are an error. */}}
+  {{- $_ := set $managed "KEYREEVE_DATABASE_URL" "" }}
+  {{- $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
+  {{- if or .Values.database.ca.secret .Values.database.ca.configMap }}{{ $_ := set $managed "KEYREEVE_DATABASE_CA" "/run/secrets/keyreeve/database-ca" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}
+  {{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}{{ $_ := set $managed "KEYREEVE_BOOTSTRAP" "/etc/keyreeve/keyreeve.json" }}{{ end }}
   {{- if .Values.verifiers }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_HOST" "0.0.0.0" }}
   {{- $_ := set $managed "KEYREEVE_VERIFY_PORT" "8789" }}
@@ -58,6 +68,9 @@ env:
   - name: {{ $name }}
     value: {{ include "keyreeve.setting" $value | quote }}
   {{- end }}
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{/* The volume mounts of the container. */}}
@@ -68,6 +81,11 @@ env:
   readOnly: true
 - name: tmp
   mountPath: /tmp
+{{- if or .Values.bootstrap.content .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  mountPath: /etc/keyreeve
+  readOnly: true
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   mountPath: /data
@@ -75,6 +93,9 @@ env:
 {{- if .Values.deletionJournal.existingClaim }}
 - name: deletions
   mountPath: /deletions
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
@@ -87,10 +108,30 @@ env:
     sources:
       {{- include "keyreeve.secret" (dict "secret" .Values.masterKeySecret "path" "master-key") | nindent 6 }}
       {{- if $isPostgres }}{{ include "keyreeve.secret" (dict "secret" .Values.database.urlSecret "path" "database-url") | nindent 6 }}{{ end }}
+      {{- with .Values.database.ca }}
+      {{- if or .secret .configMap }}
+      - {{ ternary "secret" "configMap" (not (empty .secret)) }}:
+          name: {{ .secret | default .configMap }}
+          items:
+            - key: {{ .key }}
+              path: database-ca
+      {{- end }}
+      {{- end }}
       {{- if .Values.smtpUrlSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.smtpUrlSecret "path" "smtp-url") | nindent 6 }}{{ end }}
       {{- if .Values.ssoClientSecret.name }}{{ include "keyreeve.secret" (dict "secret" .Values.ssoClientSecret "path" "sso-client-secret") | nindent 6 }}{{ end }}
 - name: tmp
   emptyDir: {}
+{{- if .Values.bootstrap.existingSecret }}
+- name: bootstrap
+  secret:
+    secretName: {{ .Values.bootstrap.existingSecret }}
+    defaultMode: 0440
+{{- else if .Values.bootstrap.content }}
+- name: bootstrap
+  configMap:
+    name: {{ include "keyreeve.bootstrapName" . }}
+    defaultMode: 0440
+{{- end }}
 {{- if not $isPostgres }}
 - name: data
   persistentVolumeClaim:
@@ -101,6 +142,14 @@ env:
   persistentVolumeClaim:
     claimName: {{ .Values.deletionJournal.existingClaim }}
 {{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* A changed file has another name, so that the pods are replaced and apply it. */}}
+{{- define "keyreeve.bootstrapName" -}}
+{{ include "keyreeve.name" . }}-{{ toJson .Values.bootstrap.content | sha256sum | trunc 8 }}
 {{- end -}}
 
 {{/* Helm reads a whole number as a float, which would be 1.2096e+06, and an unquoted on or off as a boolean. */}}

@@ -36,7 +36,7 @@ export function Page({ title, actions, intro, parent, children }: PageProps) {
         <div class="page-heading">
           {parent && (
             <a class="breadcrumb" href={parent.href}>
-              <span aria-hidden="true">← </span>
+              <span aria-hidden="true">{'←\u00a0'}</span>
               {parent.label}
             </a>
           )}

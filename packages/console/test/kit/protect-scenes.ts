@@ -42,5 +42,8 @@ export const protectScenes: readonly Scene[] = [
     await page.route(allKeys, answer('2026-11-20T10:00:00.000Z'));
     await page.locator('.first-verification.done').waitFor();
   }),
-  scene('protect-key', cardPath, opening('section .button.primary', 0, 'dialog [name=stored]')),
+  scene('protect-key', cardPath, async (page, at) => {
+    await page.locator('.segment').nth(2).click();
+    await opening('section .button.primary', 0, 'dialog [name=stored]')(page, at);
+  }),
 ];

@@ -79,30 +79,13 @@ class Connection:
         if is_repeated or (self._http is not None and _has_ended(self._http)):
             self.close()
         if self._http is None:
-            self._http = self._new()
+            self._http = new_connection(self._destination, self._context)
+            self._http.response_class = _Response
             try:
-                self._connect(self._http, deadline)
+                connect(self._http, self._context, self._clock, deadline)
             except OSError as error:
                 raise Unanswered(str(error)) from error
         return self._http
-
-    def _new(self) -> http.client.HTTPConnection:
-        host, port = self._destination.host, self._destination.port
-        # Of the two classes, only the default port and the header `Host` are used. Without a context, the second one reads the
-        # certificate authorities.
-        if self._context is None:
-            connection = http.client.HTTPConnection(host, port)
-        else:
-            connection = http.client.HTTPSConnection(host, port, context=self._context)
-        connection.response_class = _Response
-        return connection
-
-    def _connect(self, connection: http.client.HTTPConnection, deadline: float) -> None:
-        sock = dial(connection.host, connection.port, self._clock, deadline)
-        connection.sock = sock
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self._context is not None:
-            connection.sock = self._context.wrap_socket(sock, server_hostname=connection.host)
 
     def _exchange(
         self, connection: http.client.HTTPConnection, headers: Mapping[str, str], body: bytes, deadline: float
@@ -144,6 +127,26 @@ class Connection:
         if self._http is not None:
             self._http.close()
             self._http = None
+
+
+def new_connection(destination: Destination, context: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    """A connection that is not open. context: None for plain HTTP."""
+    # Of the two classes, only the default port and the header `Host` are used. Without a context, the second one reads the
+    # certificate authorities.
+    if context is None:
+        return http.client.HTTPConnection(destination.host, destination.port)
+    return http.client.HTTPSConnection(destination.host, destination.port, context=context)
+
+
+def connect(
+    connection: http.client.HTTPConnection, context: ssl.SSLContext | None, clock: Clock, deadline: float
+) -> None:
+    """Opens it. Raises OSError, also at the deadline."""
+    sock = dial(connection.host, connection.port, clock, deadline)
+    connection.sock = sock
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if context is not None:
+        connection.sock = context.wrap_socket(sock, server_hostname=connection.host)
 
 
 def _has_ended(connection: http.client.HTTPConnection) -> bool:

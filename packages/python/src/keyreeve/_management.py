@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import re
+import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,6 +14,8 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
 from ._client import USER_AGENT
+from ._clock import Clock
+from ._connection import connect, new_connection
 from ._records import (
     CreatedKey,
     KeyChange,
@@ -30,7 +34,7 @@ from ._service_key import ServiceKey, authorization_of
 from ._service_url import Destination, destination_of
 from ._unavailable import KeyreeveError, seconds_of
 
-# Of each operation of the socket.
+# From the start of a request to the end of its response, without the resolution of the host name.
 TIMEOUT_SECONDS = 30.0
 CONTENT_BYTES_MAX = 16_777_216
 _PATH = "auth/service-accounts"
@@ -48,7 +52,7 @@ class Management:
     ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
     Raises ValueError if the URL or the key is malformed, or the URL is plain HTTP to another host.
 
-    Every method sends its request once, and raises KeyreeveError, also without a response within 30 s.
+    Every method sends its request once, and raises KeyreeveError, also without a complete response within 30 s.
     """
 
     def __init__(
@@ -58,11 +62,13 @@ class Management:
         *,
         allow_plain_http: bool = False,
         ssl_context: ssl.SSLContext | None = None,
+        _clock: Clock | None = None,
     ) -> None:
         self._requests = _Requests(
             destination_of(url, allow_plain_http, ""),
             authorization_of("management_key", management_key),
             ssl_context,
+            _clock or Clock(),
         )
 
     def create_service_account(self, name: str, external_id: str | None = None) -> ServiceAccount:
@@ -190,11 +196,12 @@ class _Requests:
     """Sends each request once, on a connection of its own."""
 
     def __init__(
-        self, destination: Destination, authorization: Callable[[], str], context: ssl.SSLContext | None
+        self, destination: Destination, authorization: Callable[[], str], context: ssl.SSLContext | None, clock: Clock
     ) -> None:
         self._destination = destination
         self._authorization = authorization
         self._context = context
+        self._clock = clock
 
     def send(self, method: str, path: str, body: object = None) -> object:
         """Returns the content of the response."""
@@ -203,8 +210,12 @@ class _Requests:
         if body is not None:
             headers["Content-Type"] = "application/json"
             text = json.dumps(body).encode()
-        connection = self._connect()
+        context = (self._context or ssl.create_default_context()) if self._destination.is_tls else None
+        connection = new_connection(self._destination, context)
+        deadline = self._clock.now() + TIMEOUT_SECONDS
         try:
+            connect(connection, context, self._clock, deadline)
+            connection.sock = _TimedSocket(connection.sock, self._clock, deadline)
             connection.request(method, self._destination.path + path, text, headers)
             response = connection.getresponse()
             content = response.read(CONTENT_BYTES_MAX + 1)
@@ -225,12 +236,47 @@ class _Requests:
             retry_after_seconds=seconds_of(response.getheader("Retry-After")),
         )
 
-    def _connect(self) -> http.client.HTTPConnection:
-        host, port = self._destination.host, self._destination.port
-        if not self._destination.is_tls:
-            return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
-        context = self._context or ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
+
+class _TimedSocket:
+    """What a connection uses of a socket. All operations together end at the deadline, with TimeoutError."""
+
+    def __init__(self, sock: socket.socket, clock: Clock, deadline: float) -> None:
+        self._sock = sock
+        self._clock = clock
+        self._deadline = deadline
+
+    def start(self) -> None:
+        """Before each operation."""
+        if self._clock.now() >= self._deadline:
+            raise TimeoutError("the response is not complete")
+        self._sock.settimeout(self._clock.socket_timeout(self._deadline))
+
+    def sendall(self, data: bytes) -> None:
+        self.start()
+        self._sock.sendall(data)
+
+    def makefile(self, _: str) -> io.BufferedReader:
+        return io.BufferedReader(_TimedReader(self, self._sock.makefile("rb", buffering=0)))
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, sock: _TimedSocket, raw: socket.SocketIO) -> None:
+        self._sock = sock
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.start()
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _parsed(content: bytes) -> object:

@@ -1,11 +1,11 @@
-/** `keyreeve backup`: writes all data except short-lived rows to one file, and keeps the newest files of a folder. */
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+/** `keyreeve backup`: writes all data except short-lived rows to one file or stream, and keeps the newest files of a folder. */
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { recordBackup } from '../foundation/database/installation.ts';
 import { describeNewerSchema } from '../foundation/database/migrate.ts';
-import { BackupError } from '../modules/backup/format.ts';
+import { encryptFor } from '../modules/backup/encryption.ts';
+import { BackupError, type ChangeBytes } from '../modules/backup/format.ts';
 import {
   assertFolder,
   newBackupName,
@@ -13,12 +13,15 @@ import {
   pruneBackups,
   type Pruned,
 } from '../modules/backup/kept-backups.ts';
-import { writeBackup } from '../modules/backup/write-backup.ts';
+import { openUpload } from '../modules/backup/object-storage.ts';
+import { sendBackup, writeBackup, type BackupOptions } from '../modules/backup/write-backup.ts';
 import { hasLost } from '../modules/deletion-journal/lost-records.ts';
+import { objectStorageNames, objectStorageOf } from '../app/configuration/backup-config.ts';
+import { assertNoFolder, assertNoTerminal, targetOf, toOutput, type Target } from './backup-target.ts';
 import { CliCommand } from './command.ts';
 import { parseCount } from './count.ts';
-import { describeFailure } from './failure.ts';
-import { plural, print, table, version, type OutputOptions } from './output.ts';
+import { describeFailure, UsageError } from './failure.ts';
+import { collect, plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation, type CommandContext } from './session.ts';
 
 const warning =
@@ -46,6 +49,7 @@ const inFutureOf = (path: string): string =>
 interface BackupCommandOptions extends OutputOptions {
   readonly to: string;
   readonly keep?: string;
+  readonly recipient?: readonly string[];
 }
 
 export function backupCommand(): Command {
@@ -53,29 +57,51 @@ export function backupCommand(): Command {
     .group('operate')
     .lowPriority()
     .description('Write accounts, keys and the audit log to a file. The service can run meanwhile.')
-    .requiredOption('--to <file>', 'file to create, compressed if its name ends in .gz; with --keep, a folder')
+    .requiredOption(
+      '--to <file>',
+      'file to create, compressed if its name ends in .gz or .gz.age; with --keep, a folder; - for standard output; s3://bucket/folder for S3-compatible storage',
+    )
     .option('--keep <n>', 'create a file in the folder, verify it, then delete all but the newest <n> backups there')
+    .option('--recipient <key>', 'encrypt for this public key of age, age1… (repeatable)', collect)
     .json()
-    .examples('keyreeve backup --to keyreeve-2026-11-22.gz', 'keyreeve backup --to /backups --keep 30')
-    .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal')
+    .examples(
+      'keyreeve backup --to keyreeve-2026-11-22.gz',
+      'keyreeve backup --to /backups --keep 30',
+      'keyreeve backup --to s3://backups/keyreeve --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+    )
+    .references(
+      'docs/backup.md',
+      'database',
+      'masterKey',
+      'deletionJournal',
+      'storageEndpoint',
+      'storageRegion',
+      'storageAccessKeyId',
+      'storageSecretAccessKey',
+    )
     .action(backup);
 }
 
-async function backup({ to, keep: keepText, ...options }: BackupCommandOptions): Promise<void> {
+interface Made {
+  /** Undefined: standard output. */
+  readonly path: string | undefined;
+  readonly rows: Readonly<Record<string, number>>;
+  readonly pruned?: Pruned;
+}
+
+async function backup({ to, keep: keepText, recipient = [], ...options }: BackupCommandOptions): Promise<void> {
   const keep = parseCount('--keep', keepText, keptBackupsMax);
-  const target = resolve(to);
-  if (keep !== undefined) await assertFolder(target);
-  else if (statSync(target, { throwIfNoEntry: false })?.isDirectory())
-    throw new BackupError(`${target} is a folder; name a file, or add --keep`);
-  const { path, rows, pruned } = await withInstallation({}, async (context) => {
-    if (keep === undefined) return { ...(await writeFile(context, target)), pruned: undefined };
-    const madeAt = systemClock.now();
-    const { keys } = context.installation;
-    const written = await writeFile(context, join(target, newBackupName(keys, madeAt)), madeAt);
-    const kept = { keys, path: written.path, keep, clock: systemClock };
-    return { ...written, pruned: await pruneBackups(target, kept) };
-  });
+  const target = targetOf(to);
+  if (keep !== undefined && (target.kind !== 'file' || recipient.length > 0))
+    throw new UsageError('--keep needs a folder and no --recipient: it reads backups back');
+  if (target.kind === 'output' && options.json) throw new UsageError('--json cannot be used with --to -');
+  if (target.kind === 'output') assertNoTerminal();
+  if (target.kind === 'file') await (keep === undefined ? assertNoFolder(target.path) : assertFolder(target.path));
+  const encrypt = recipient.length > 0 ? await encryptFor(recipient) : undefined;
+  const made = await withInstallation({}, (context) => makeBackup(context, { target, keep, encrypt }));
+  const { path, rows, pruned } = made;
   if (pruned?.inFuture !== undefined) process.stderr.write(inFutureOf(pruned.inFuture));
+  if (path === undefined) return;
   print(
     options,
     { path, rows, ...(pruned ? { kept: pruned.kept, deleted: pruned.deleted } : {}) },
@@ -83,23 +109,53 @@ async function backup({ to, keep: keepText, ...options }: BackupCommandOptions):
       rowsTable(rows),
       '',
       `Wrote ${path}. A restore also needs the master key, which is not in the file.`,
-      ...(pruned ? [describePruned(target, pruned)] : []),
+      ...(pruned ? [describePruned(dirname(path), pruned)] : []),
     ].join('\n'),
   );
 }
 
-/** @param madeAt for a file in a folder: its time, in milliseconds since 1970 */
-async function writeFile(
-  { installation: { db, keys }, journal }: CommandContext,
-  path: string,
-  madeAt?: number,
-): Promise<{ readonly path: string; readonly rows: Readonly<Record<string, number>> }> {
-  const clock = madeAt === undefined ? systemClock : { now: () => madeAt };
+interface Plan {
+  readonly target: Target;
+  readonly keep: number | undefined;
+  readonly encrypt: ChangeBytes | undefined;
+}
+
+async function makeBackup(context: CommandContext, { target, keep, encrypt }: Plan): Promise<Made> {
+  const { config, installation } = context;
+  const { keys } = installation;
+  const madeAt = systemClock.now();
+  const options = { ...(await optionsOf(context)), clock: { now: () => madeAt }, encrypt };
+  if (target.kind === 'output') {
+    const rows = await sendBackup(options, toOutput);
+    await finish(context, 'written to standard output');
+    return { path: undefined, rows };
+  }
+  if (target.kind === 'storage') {
+    const storage = objectStorageOf(config);
+    if (!storage) throw new BackupError(`for --to s3://…, ${objectStorageNames} must be set`);
+    const name = `${target.prefix}${newBackupName(keys, madeAt)}${encrypt ? '.age' : ''}`;
+    const path = `s3://${target.bucket}/${name}`;
+    const rows = await sendBackup(options, await openUpload({ storage, bucket: target.bucket, name }));
+    await finish(context, path);
+    return { path, rows };
+  }
+  const path = keep === undefined ? target.path : join(target.path, newBackupName(keys, madeAt));
+  const rows = await writeBackup({ ...options, path, isReadBack: keep !== undefined });
+  await finish(context, path);
+  if (keep === undefined) return { path, rows };
+  return { path, rows, pruned: await pruneBackups(target.path, { keys, path, keep, clock: systemClock }) };
+}
+
+async function optionsOf({ installation: { db, keys } }: CommandContext): Promise<Omit<BackupOptions, 'clock'>> {
   const reason = await describeNewerSchema(db);
   if (reason !== undefined) process.stderr.write(incomplete(reason));
   const onUsageMissing = ({ cause, message }: Error) =>
     void process.stderr.write(withoutUsage(db.usageFile?.path ?? '', cause instanceof Error ? cause.message : message));
-  const rows = await writeBackup({ db, keys, clock, version, path, isReadBack: madeAt !== undefined, onUsageMissing });
+  return { db, keys, version, onUsageMissing };
+}
+
+/** Records that the backup is complete. */
+async function finish({ installation: { db }, journal }: CommandContext, path: string): Promise<void> {
   // Records in the deletion journal that it is complete beyond the time of the backup.
   const lost = await journal?.catchUp().catch((error: unknown) => {
     throw new BackupError(withoutJournal(path, journal.folder, describeFailure(error)));
@@ -108,7 +164,6 @@ async function writeFile(
   await recordBackup(db, systemClock.now()).catch(({ cause, message }: Error) =>
     process.stderr.write(notRecorded(cause instanceof Error ? cause.message : message)),
   );
-  return { path, rows };
 }
 
 const describePruned = (folder: string, { kept, deleted }: Pruned): string =>

@@ -38,7 +38,10 @@ const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
   [/database ".*" does not exist/, 'Create it with createdb'],
   [/permission denied/, 'Grant the role of KEYREEVE_DATABASE_URL access to its schema and tables'],
   [/too many clients|remaining connection slots/, 'Raise max_connections of the server, or run fewer instances'],
-  [/does not support SSL|self.signed|certificate/, 'Set sslmode and sslrootcert in KEYREEVE_DATABASE_URL'],
+  [
+    /does not support SSL|self.signed|certificate/,
+    'Set sslmode and sslrootcert in KEYREEVE_DATABASE_URL, or KEYREEVE_DATABASE_CA',
+  ],
   [/standby or read-only/, 'Name the primary in KEYREEVE_DATABASE_URL'],
 ];
 

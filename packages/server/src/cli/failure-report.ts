@@ -1,5 +1,6 @@
 /** The errors of commands as data: what `--json` prints on standard error, and the exit status. `docs/administration.md` has the members. */
 import { errors } from '@keyreeve/contract';
+import { ApplyError } from '../modules/apply/apply-error.ts';
 import { ConfigError } from '../app/configuration/config.ts';
 import { SchemaError } from '../foundation/database/migrate.ts';
 import { DomainError, type FieldError } from '../foundation/errors.ts';
@@ -20,7 +21,7 @@ export interface FailureReport {
   readonly title?: string;
   /** The message without `--json`. */
   readonly detail: string;
-  /** Of a code of the API. */
+  /** Of a code of the API, and of a file that is not applied. */
   readonly errors?: readonly FieldError[];
   /** For a change of unknown outcome. */
   readonly mayBeInEffect?: true;
@@ -44,6 +45,7 @@ export function reportOf(error: unknown): FailureReport {
     const outcome = code === 'outcome_unknown' ? ({ mayBeInEffect: true } as const) : {};
     return { code, detail: message, ...outcome, exitCode: exitCodes.failed };
   }
+  if (error instanceof ApplyError) return { ...failed('refused'), errors: error.problems };
   if (isRefusal(error)) return failed('refused');
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     const remedy = 'another program uses this port; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT';

@@ -1,5 +1,6 @@
 /** Error messages of the command line. */
 import { errors } from '@keyreeve/contract';
+import { ApplyError } from '../modules/apply/apply-error.ts';
 import { BackupError } from '../modules/backup/format.ts';
 import { RootKeyRotationError } from '../modules/root-key-rotation/rotate.ts';
 import { ConfigError } from '../app/configuration/config.ts';
@@ -16,6 +17,7 @@ export class UsageError extends Error {}
 
 /** An error whose message gives the reason and the remedy. Unless the message states otherwise, the command changed nothing. */
 export const isRefusal = (error: unknown): error is Error =>
+  error instanceof ApplyError ||
   error instanceof BackupError ||
   error instanceof JournalError ||
   error instanceof FileInUseError ||

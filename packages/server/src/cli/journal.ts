@@ -57,7 +57,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
   const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
-  const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked } = replayed;
+  const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked, filesApplied } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -87,6 +87,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(scopesEntitled > 0 ? [`Marked again as in need of an entitlement: ${plural(scopesEntitled, 'scope')}.`] : []),
     ...(scopesDeleted > 0 ? [`Deleted again: ${plural(scopesDeleted, 'scope')}.`] : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
+    ...(filesApplied > 0 ? ['Files for `keyreeve apply` of an earlier generation are rejected again.'] : []),
     ...(secondFactorsRequired > 0
       ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]
       : []),

@@ -4,6 +4,7 @@ import { lowerPriority } from '../foundation/priority.ts';
 import { accountCommand } from './account.ts';
 import { sessionCommand } from './account-session.ts';
 import { adminCommand } from './admin.ts';
+import { applyCommand } from './apply.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { Option, type Command } from 'commander';
@@ -58,6 +59,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     serveCommand(setStatus),
     migrateCommand(),
     adminCommand(),
+    applyCommand(),
     doctorCommand(setStatus),
     mailCommand(),
     auditCommand(setStatus),

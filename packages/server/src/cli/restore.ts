@@ -1,8 +1,12 @@
 /** `keyreeve restore`: restores a backup and applies later deletions again. */
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createWriteStream, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { rootKeysOfBackup } from '../modules/backup/backup-keys.ts';
+import { decryptWith } from '../modules/backup/encryption.ts';
 import { BackupError } from '../modules/backup/format.ts';
 import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
 import { systemClock } from '../foundation/clock.ts';
@@ -20,6 +24,7 @@ import { operator, withInstallation } from './session.ts';
 
 interface RestoreCommandOptions extends OutputOptions {
   readonly from: string;
+  readonly identity?: string;
   readonly journal?: readonly string[];
   readonly replace?: boolean;
   readonly yes?: boolean;
@@ -31,7 +36,8 @@ export function restoreCommand(): Command {
     .group('recover')
     .lowPriority()
     .description('Restore a backup, apply later deletions again and end all sessions.')
-    .requiredOption('--from <file>', 'backup of an SQLite or PostgreSQL installation')
+    .requiredOption('--from <file>', 'backup of an SQLite or PostgreSQL installation, - for standard input')
+    .option('--identity <file>', 'file with the identity of age that decrypts the backup, of mode 0600')
     .option('--journal <folder>', 'further deletion journal (repeatable)', collect)
     .option('--replace', 'replace the data of the database, after confirmation')
     .option('--yes', yesHelp)
@@ -40,6 +46,7 @@ export function restoreCommand(): Command {
     .examples(
       'keyreeve restore --from keyreeve-2026-11-22.gz',
       'keyreeve restore --from keyreeve-2026-11-22.gz --replace',
+      'keyreeve restore --from keyreeve-2026-11-22.gz.age --identity identity.txt',
     )
     .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal')
     .action(restore);
@@ -50,33 +57,47 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   const config = readConfig(processEnvironment());
   // Without this check, a new database would get a new master key, which does not match any backup.
   findMasterKey(config);
-  const path = resolve(from);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new BackupError(`${path} is a folder; name a backup in it`);
+  if (from !== '-' && statSync(resolve(from), { throwIfNoEntry: false })?.isDirectory())
+    throw new BackupError(`${resolve(from)} is a folder; name a backup in it`);
+  const decrypt = options.identity === undefined ? undefined : await decryptWith(resolve(options.identity));
   if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
   const schemaNewest = newestSchema(config.database.kind);
-  let replacedCheck: Buffer | undefined;
-  const fill: FindRootKeys = (masterKey, current) => {
-    replacedCheck = current && deriveKeys(current.newest).check;
-    return rootKeysOfBackup(path, schemaNewest, masterKey, current);
-  };
-  const restored = await withInstallation(
-    { mayCreate: true, fill },
-    ({ installation: { db, keys, rootKeys }, journal }) =>
+  const restored = await withBackup(from, (path) => {
+    const file = { path, decrypt };
+    let replacedCheck: Buffer | undefined;
+    const fill: FindRootKeys = (masterKey, current) => {
+      replacedCheck = current && deriveKeys(current.newest).check;
+      return rootKeysOfBackup(file, schemaNewest, masterKey, current);
+    };
+    return withInstallation({ mayCreate: true, fill }, ({ installation: { db, keys, rootKeys }, journal }) =>
       restoreBackup(operator, {
+        ...file,
         db,
         keys,
         rootKeys,
         replacedCheck,
         clock: systemClock,
-        path,
         journal,
         journalFolders: folders.map((folder) => resolve(folder)),
         mayReplace,
         acceptsRevival,
       }),
-  );
+    );
+  });
   print(options, restored, describe(restored));
+}
+
+/** A restore reads the backup several times, so that of standard input is written to a temporary file, encrypted if it is. */
+async function withBackup<T>(from: string, run: (path: string) => Promise<T>): Promise<T> {
+  if (from !== '-') return run(resolve(from));
+  const folder = await mkdtemp(join(tmpdir(), 'keyreeve-restore-'));
+  try {
+    const path = join(folder, 'standard-input');
+    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+    return await run(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 function describe(restored: Restored): string {

@@ -85,6 +85,8 @@ const operational: Readonly<Record<string, string>> = {
   audit_key_changes: 'chain version position changed_at',
   audit_retention: 'id passed_at jumped_ms run_at blocked',
   deleted_keys: 'id',
+  applied_entries: 'id kind target is_created applied_at',
+  applied_file: 'id generation digest applied_at',
   sessions:
     'id account_pk account_epoch created_at generation rotated_at idle_expires_at expires_at kind authenticated_at',
   rate_limit_buckets: 'count window_started_at blocked_until touched_at',

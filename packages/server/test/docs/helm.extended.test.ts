@@ -1,12 +1,13 @@
 /** The Helm chart renders manifests that Kubernetes accepts, restricts the pods, and rejects values that cannot work. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { limits } from '@keyreeve/contract';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { assertAccepted, publishedBy } from './helm-accepted.ts';
 import {
-  assertAccepted,
   assertConfigured,
   chart,
   kinds,
@@ -22,6 +23,7 @@ import {
   type Template,
   type Values,
 } from './helm-chart.ts';
+import { root } from './shell-blocks.ts';
 
 const cases: Readonly<Record<string, Values>> = {
   'SQLite with the smallest values': required,
@@ -54,7 +56,7 @@ suite('the Helm chart', { skip }, () => {
       path,
       'settings: { KEYREEVE_REFRESH_IDLE_TTL_SECONDS: 2592000, KEYREEVE_TRACE_RATIO: 0.01, KEYREEVE_CONSOLE: off, KEYREEVE_LEAK_REPORTS: on }',
     );
-    const { env } = podOf(manifestsOf(required, '--values', path)).containers[0]!;
+    const { env = [] } = podOf(manifestsOf(required, '--values', path)).containers[0]!;
     const valueOf = (name: string): unknown => env.find((variable) => variable.name === name)?.value;
     assert.deepEqual(
       ['REFRESH_IDLE_TTL_SECONDS', 'TRACE_RATIO', 'CONSOLE', 'LEAK_REPORTS'].map((name) => valueOf(`KEYREEVE_${name}`)),
@@ -85,6 +87,8 @@ suite('the Helm chart', { skip }, () => {
     assert.deepEqual(kinds(manifests), [
       'NetworkPolicy',
       'PersistentVolumeClaim',
+      'Pod',
+      'Service',
       'Service',
       'Service',
       'ServiceAccount',
@@ -115,11 +119,90 @@ suite('the Helm chart', { skip }, () => {
       );
     };
     assert.deepEqual(ports(postgres), [['http', undefined]]);
+    // Beside the listed peers, the pod of `helm test`; and with published verification, the clients also reach verifiers.
     assert.deepEqual(ports(everything), [
-      ['http', 1],
-      ['verify', 1],
+      ['http', 2],
+      ['verify', 2],
       ['admin', 1],
     ]);
+    assert.deepEqual(ports({ ...everything, publishVerification: true })[1], ['verify', 3]);
+    const open = { ...everything, publishVerification: true, networkPolicy: { verificationClients: [{}] } };
+    assert.deepEqual(ports(open)[1], ['verify', undefined]);
+  });
+
+  test('the Secret or ConfigMap of the authority of the database is beside the other secrets', () => {
+    for (const [ca, source] of [
+      [{ secret: 'a' }, { secret: { name: 'a', items: [{ key: 'ca.crt', path: 'database-ca' }] } }],
+      [{ configMap: 'b', key: 'c' }, { configMap: { name: 'b', items: [{ key: 'c', path: 'database-ca' }] } }],
+    ] as const) {
+      const pod = podOf(manifestsOf({ ...postgres, database: { kind: 'postgres', urlSecret: { name: 'k' }, ca } }));
+      const [secrets] = pod.volumes!.filter(({ name }) => name === 'secrets');
+      assert.deepEqual(secrets?.projected?.sources.at(-1), source);
+      const [value] = pod.containers[0]!.env!.filter(({ name }) => name === 'KEYREEVE_DATABASE_CA');
+      assert.equal(value?.value, '/run/secrets/keyreeve/database-ca');
+    }
+  });
+
+  test('a probe waits longer than the service waits for its database', () => {
+    const [{ readinessProbe } = {}] = podOf(manifestsOf(required)).containers;
+    assert.ok(readinessProbe!.timeoutSeconds * 1000 > limits.postgresAnswerMsMax);
+  });
+
+  test('several pods are spread over zones and nodes, and stay schedulable', () => {
+    assert.deepEqual(
+      podOf(manifestsOf(postgres)).topologySpreadConstraints?.map((each) => [each.topologyKey, each.whenUnsatisfiable]),
+      [
+        ['topology.kubernetes.io/zone', 'ScheduleAnyway'],
+        ['kubernetes.io/hostname', 'ScheduleAnyway'],
+      ],
+    );
+    assert.equal(podOf(manifestsOf(required)).topologySpreadConstraints, undefined);
+  });
+
+  test('the alerts and the dashboard are the files of ops/, with links to the installation', () => {
+    const publicUrl = 'https://sign-in.example.org';
+    const fileAt = (path: string): string =>
+      readFileSync(join(root, path), 'utf8').replaceAll('https://auth.example.com', publicUrl);
+    const manifests = manifestsOf({
+      ...required,
+      publicUrl,
+      prometheusRule: { enabled: true },
+      grafanaDashboard: { enabled: true },
+    });
+    const { spec } = manifests.find(({ kind }) => kind === 'PrometheusRule')!;
+    assert.deepEqual([spec], parse(fileAt('ops/prometheus/rules.yml')));
+    assert.match(JSON.stringify(spec), /https:\/\/sign-in\.example\.org\/docs\/operating#keyreevedown/);
+    const { data, metadata } = manifests.find(({ kind }) => kind === 'ConfigMap')!;
+    assert.equal(data?.['keyreeve.json'], fileAt('ops/grafana/keyreeve.json').trimEnd());
+    assert.equal(metadata.labels?.['grafana_dashboard'], '1');
+  });
+
+  test('verifications from outside go to the verifiers, if there are any', () => {
+    const services = (values: Values) =>
+      publishedBy(manifestsOf({ ...required, publishVerification: true, ingress: { enabled: true }, ...values }))
+        .filter(({ path }) => path.startsWith('/auth/verify'))
+        .map(({ service }) => service);
+    assert.deepEqual(services({}), ['release-keyreeve', 'release-keyreeve']);
+    assert.deepEqual(services({ verifiers: 1 }), ['release-keyreeve-verify', 'release-keyreeve-verify']);
+  });
+
+  test('a console with a host of its own is published there too', () => {
+    const values = {
+      ...required,
+      settings: { KEYREEVE_CONSOLE_URL: 'https://console.example.com' },
+      ingress: { enabled: true, tlsSecretName: 'tls' },
+      httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
+    };
+    const manifests = manifestsOf(values);
+    const hosts = ['auth.example.com', 'console.example.com'];
+    const { spec: route } = manifests.find(({ kind }) => kind === 'HTTPRoute')!;
+    const { spec: ingress } = manifests.find(({ kind }) => kind === 'Ingress')!;
+    assert.deepEqual(route['hostnames'], hosts);
+    assert.deepEqual(
+      (ingress['rules'] as { host: string }[]).map(({ host }) => host),
+      hosts,
+    );
+    assert.deepEqual(ingress['tls'], [{ hosts, secretName: 'tls' }]);
   });
 
   test('a ServiceMonitor selects the service of metrics only', () => {
@@ -158,6 +241,34 @@ suite('the Helm chart', { skip }, () => {
       values: { ...required, settings: { NODE_OPTIONS: 'x' } },
       message: /invalid propertyName/,
     },
+    'an authority for SQLite': {
+      values: { ...required, database: { kind: 'sqlite', ca: { secret: 'a' } } },
+      message: /database\.ca requires database\.kind postgres/,
+    },
+    'two authorities': {
+      values: {
+        ...postgres,
+        database: { kind: 'postgres', urlSecret: { name: 'k' }, ca: { secret: 'a', configMap: 'b' } },
+      },
+      message: /choose one/,
+    },
+    'an HTTPRoute without a Gateway': {
+      values: { ...required, httpRoute: { enabled: true } },
+      message: /httpRoute\.parentRefs is required/,
+    },
+    'a setting among other variables': {
+      values: { ...required, extraEnv: [{ name: 'KEYREEVE_MASTER_KEY', value: 'x' }] },
+      message: /extraEnv/,
+    },
+    'a volume of the chart': {
+      values: { ...required, extraVolumes: [{ name: 'secrets', emptyDir: {} }] },
+      message: /extraVolumes/,
+    },
+    'a label of the chart': {
+      values: { ...required, commonLabels: { 'app.kubernetes.io/name': 'x' } },
+      message: /invalid propertyName 'app\.kubernetes\.io\/name'/,
+    },
+    'an unknown value of a part': { values: { ...required, httpRoute: { hosts: [] } }, message: /hosts/ },
     'no backup to keep': { values: { ...required, backup: { existingClaim: 'b', keep: 0 } }, message: /keep/ },
     'an unknown value': { values: { ...required, replicaCount: 2 }, message: /replicaCount/ },
   })) {
@@ -181,8 +292,8 @@ suite('the Helm chart', { skip }, () => {
       for (const name of ['image', 'securityContext', 'env'] as const) assert.deepEqual(container[name], service[name]);
       for (const name of ['securityContext', 'enableServiceLinks', 'automountServiceAccountToken'] as const)
         assert.deepEqual(pod[name], ofChart[name]);
-      assert.deepEqual(container.volumeMounts.slice(0, service.volumeMounts.length), service.volumeMounts);
-      assert.deepEqual(pod.volumes.slice(0, ofChart.volumes.length), ofChart.volumes);
+      assert.deepEqual(container.volumeMounts?.slice(0, service.volumeMounts?.length), service.volumeMounts);
+      assert.deepEqual(pod.volumes?.slice(0, ofChart.volumes?.length), ofChart.volumes);
 
       const { selector } = manifests.find((manifest) => manifest.kind === 'Service')!.spec as {
         selector: Record<string, string>;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
-import { assertAccepted, assertConfigured, chart, everything, required, skip } from './helm-chart.ts';
+import { assertAccepted } from './helm-accepted.ts';
+import { assertConfigured, chart, everything, required, skip } from './helm-chart.ts';
 
 suite('the Helm chart', { skip }, () => {
   test('renders manifests that Kubernetes accepts, with restricted pods: every value', () =>

@@ -10,8 +10,7 @@ export interface Block {
 
 const systemPackages = 'changes the packages and users of the machine; test/e2e/package installs the package';
 const cluster = 'needs a Kubernetes cluster; test/docs/helm validates the manifests';
-const containerEngine =
-  'Docker needs a registry; test/e2e/container builds the image and runs the commands with buildah and runc';
+const containerEngine = 'needs Docker; test/e2e/container builds the image and runs the commands with buildah and runc';
 const run = undefined;
 
 /** By page: the beginning of each block of shell or SQL in order, and its reason. */
@@ -22,7 +21,7 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['KEYREEVE_PUBLIC_URL=', run],
     ['keyreeve account create', run],
     ['keyreeve signing-key rotate', run],
-    ['docker build', containerEngine],
+    ['npm ci && npm run image', containerEngine],
     ['docker exec', containerEngine],
   ],
   'deploy.md': [

@@ -7,8 +7,7 @@ import { texts } from './tree.ts';
 /** Documents, files for operators, and everything that the program, the libraries and the console show. */
 const shown = [...texts].filter(
   ([path]) =>
-    (path.endsWith('.md') ||
-      /^(?:docs|ops|packages|scripts)\/|^(?:Dockerfile|openapi\.json|package\.json)$/.test(path)) &&
+    (path.endsWith('.md') || /^(?:docs|ops|packages|scripts)\/|^(?:openapi\.json|package\.json)$/.test(path)) &&
     !/(?:\/test\/|\/test-kit\/|_test\.go$)/.test(path),
 );
 

@@ -4,9 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { reportsWithout, securityContact, withSecurityContact } from '../../../../scripts/package-repository.ts';
 import { buildWheel } from '../../../../scripts/package-python.ts';
-import { signChecksums } from '../../../../scripts/release-signature.ts';
-import { findObstacles } from '../../../../scripts/release.ts';
+import { isPublicKey, signChecksums } from '../../../../scripts/release-signature.ts';
+import { findObstacles as findObstaclesWith } from '../../../../scripts/release.ts';
 import { debianVersion, otherVersions, pythonVersion } from '../../../../scripts/version-places.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import {
@@ -15,7 +16,9 @@ import {
   installed,
   lockOf,
   newRepository,
+  publicKey,
   publish,
+  publisher,
   pyproject,
   runs,
   source,
@@ -29,6 +32,8 @@ test('every file that names the version has that of packages/server, in the spel
   assert.deepEqual(['1.0.0-rc.1', '1.2.0-beta.2', '1.2.3'].map(pythonVersion), ['1.0.0rc1', '1.2.0b2', '1.2.3']);
   assert.deepEqual(['1.0.0-rc.1', '1.2.3'].map(debianVersion), ['1.0.0~rc.1', '1.2.3']);
 });
+
+const findObstacles = (root: string): readonly string[] => findObstaclesWith(root, publisher);
 
 test('a release needs a clean tree, a version in the changelog and all packages, and published runs of its files', () => {
   using folder = newTempFolder();
@@ -138,6 +143,52 @@ test('a release needs the Python that builds the wheel, with the packages of its
   assert.ok(!existsSync(wheel));
 });
 
+test('a release needs the repository, the address for reports and the public key of its publisher', () => {
+  using folder = newTempFolder();
+  const root = folder.path;
+  newRepository(root);
+  assert.deepEqual(findObstaclesWith(root, {}), [
+    'KEYREEVE_REPOSITORY_URL is not set. Set it to the URL of the public repository.',
+    'KEYREEVE_SECURITY_CONTACT is not set. Set it to the email address or URL for reports of vulnerabilities.',
+  ]);
+  // As a forge sets a variable that nobody has defined.
+  assert.equal(findObstaclesWith(root, { ...publisher, KEYREEVE_SECURITY_CONTACT: '' }).length, 1);
+  const [, encoded = ''] = publicKey.split('\n');
+  for (const wrong of [
+    undefined,
+    '',
+    encoded,
+    publicKey.replace(encoded, encoded.slice(4)),
+    publicKey.replace(encoded, Buffer.from(`ED${'k'.repeat(40)}`).toString('base64')),
+    `untrusted comment: minisign encrypted secret key\n${encoded}\n${encoded}\n`,
+  ]) {
+    if (wrong === undefined) rmSync(join(root, 'keyreeve.pub'));
+    else write(root, 'keyreeve.pub', wrong);
+    commit(root);
+    assert.deepEqual(findObstacles(root), [
+      'keyreeve.pub is missing, or no public key of minisign. Write the public key of the release there: ' +
+        '`minisign -G -p keyreeve.pub -s <secret key>`, and commit it.',
+    ]);
+  }
+});
+
+test('the address for reports is in the security policy of a release', () => {
+  const page = readFileSync(join(checkout, 'SECURITY.md'), 'utf8');
+  for (const [contact, sentence] of [
+    ['security@example.com', 'Report a suspected vulnerability to <security@example.com>.'],
+    [
+      'https://forge.example.com/report',
+      'Report a suspected vulnerability with [the form](https://forge.example.com/report).',
+    ],
+  ] as const) {
+    const shown = withSecurityContact(page, securityContact(contact));
+    assert.ok(shown.includes(sentence) && !shown.includes(reportsWithout), contact);
+  }
+  assert.ok(withSecurityContact(page, undefined).includes(`Report a suspected vulnerability ${reportsWithout}.`));
+  for (const wrong of ['', 'security', 'a@b', 'http://example.com/a', 'security@example.com>\n# x'])
+    assert.throws(() => securityContact(wrong), /^Error: KEYREEVE_SECURITY_CONTACT: expected /, wrong);
+});
+
 /** Without minisign, the test is named as not tried, and fails in CI. */
 function hasMinisign(t: TestContext): boolean {
   const isInstalled = spawnSync('minisign', ['-v']).error === undefined;
@@ -150,10 +201,10 @@ test('the documented command accepts a signed release, and rejects a changed one
   if (!hasMinisign(t)) return;
   using temp = newTempFolder();
   const [release, key] = [join(temp.path, 'release'), join(temp.path, 'key')];
-  const publicKey = join(release, 'keyreeve.pub');
+  const keyFile = join(release, 'keyreeve.pub');
   mkdirSync(release);
   const newKey = (): void => {
-    const made = spawnSync('minisign', ['-G', '-W', '-f', '-p', publicKey, '-s', key], { encoding: 'utf8' });
+    const made = spawnSync('minisign', ['-G', '-W', '-f', '-p', keyFile, '-s', key], { encoding: 'utf8' });
     assert.equal(made.status, 0, made.stderr);
   };
   const [, command = ''] = /^(minisign -V .*)$/m.exec(readFileSync(join(checkout, 'docs/operating.md'), 'utf8')) ?? [];
@@ -162,8 +213,10 @@ test('the documented command accepts a signed release, and rejects a changed one
   writeFileSync(join(release, 'file'), 'content');
   const sums = spawnSync('sha256sum', ['file'], { cwd: release, encoding: 'utf8' }).stdout;
   writeFileSync(join(release, 'SHA256SUMS'), sums);
-  signChecksums(release, key, 'keyreeve 1.2.3');
+  const sign = (by: string): void => signChecksums(release, by, keyFile, 'keyreeve 1.2.3');
+  sign(key);
   assert.equal(verify(), 0);
+  assert.ok(isPublicKey(readFileSync(keyFile, 'utf8')) && !isPublicKey(readFileSync(key, 'utf8')));
   writeFileSync(join(release, 'file'), 'changed');
   assert.equal(verify(), 1);
   const changed = spawnSync('sha256sum', ['file'], { cwd: release, encoding: 'utf8' }).stdout;
@@ -173,8 +226,12 @@ test('the documented command accepts a signed release, and rejects a changed one
   writeFileSync(join(release, 'SHA256SUMS'), sums);
   newKey();
   assert.equal(verify(), 1);
-  assert.throws(
-    () => signChecksums(release, join(temp.path, 'none'), 'keyreeve 1.2.3'),
-    /^Error: The release in .* is not signed: minisign: /,
-  );
+  const refused = /^Error: The release in .* is not signed: minisign /;
+  assert.throws(() => sign(join(temp.path, 'none')), refused);
+  // The publisher's own mistake: the key in the repository is another one.
+  const old = readFileSync(key);
+  newKey();
+  writeFileSync(key, old);
+  assert.throws(() => sign(key), refused);
+  assert.ok(!existsSync(join(release, 'SHA256SUMS.minisig')));
 });

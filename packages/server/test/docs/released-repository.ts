@@ -1,7 +1,6 @@
 /** A repository that can be released. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { releasedPackages } from '../../../../scripts/release-files.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
 
 export const source = 'packages/server/src/cli/main.ts';
@@ -16,6 +15,13 @@ export const lockOf = (version: string): string =>
     2,
   );
 export const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
+
+/** The parameters of a publisher. */
+export const publisher = {
+  KEYREEVE_REPOSITORY_URL: 'https://forge.example.com/keyreeve/keyreeve',
+  KEYREEVE_SECURITY_CONTACT: 'security@example.com',
+};
+export const publicKey = `untrusted comment: minisign public key\n${Buffer.from(`Ed${'k'.repeat(40)}`).toString('base64')}\n`;
 
 export const pyproject = 'packages/python/pyproject.toml';
 export const environment = 'node_modules/.cache/python';
@@ -35,11 +41,12 @@ export function commit(root: string): void {
 /** A repository that can be released. */
 export function newRepository(root: string): void {
   git(root, 'init', '-q');
-  for (const packaged of Object.keys(releasedPackages))
-    write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
+  write(root, 'packages/server/package.json', '{ "version": "1.2.3" }');
   write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
   for (const path of ['packages/go/README.md', 'docs/tutorials/gin.md'])
     write(root, path, 'go mod edit -require keyreeve@v1.2.3 -replace keyreeve=./keyreeve\n');
+  for (const path of ['docs/operating.md', 'docs/compose/compose.yaml'])
+    write(root, path, 'image: localhost/keyreeve:1.2.3\n');
   write(root, pyproject, '[project]\nversion = "1.2.3"\n');
   write(
     root,
@@ -53,6 +60,7 @@ export function newRepository(root: string): void {
   write(root, '.gitignore', 'node_modules/\n');
   for (const path of ['package-lock.json', installed]) write(root, path, lockOf('7.0.2'));
   write(root, source, 'one');
+  write(root, 'keyreeve.pub', publicKey);
   publish(root);
 }
 

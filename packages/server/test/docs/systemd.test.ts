@@ -52,19 +52,28 @@ test('systemd accepts every line of the units', (t) => {
   writeFileSync(copy, withExecutable(unit));
   const copies = others.map((name) => join(folder.path, name));
   for (const name of others) writeFileSync(join(folder.path, name), withExecutable(textOf(name)));
+  const dropIns = join(folder.path, 'keyreeve-backup.service.d');
+  mkdirSync(dropIns);
+  writeFileSync(join(dropIns, 'storage.conf'), withExecutable(textOf('storage.conf')));
   const verify = (): ReturnType<typeof analyze> =>
     analyze(t, 'verify', '--man=no', '--recursive-errors=no', copy, ...copies);
   const result = verify();
   if (!result) return;
   assert.deepEqual(result, { status: 0, output: '' });
-  writeFileSync(copy, `${withExecutable(unit)}\nUnknown=yes\n`);
-  assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+  for (const file of [copy, join(dropIns, 'storage.conf')]) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, `${text}\nUnknown=yes\n`);
+    assert.match(verify()?.output ?? '', /Unknown (?:key|lvalue)/i);
+    writeFileSync(file, text);
+  }
 });
 
 test('the unit stops after the service has drained, and the page prepares the files and the user that it names', () => {
   const [drainSeconds] = /KEYREEVE_DRAIN_SECONDS, which is (\d+)/.exec(unit)?.slice(1).map(Number) ?? [];
   assert.ok(Number(settingsOf('TimeoutStopSec')[0]) > Number(drainSeconds));
   assert.deepEqual(settingsOf('KillMode'), ['mixed']);
+  // `systemd-notify` is not the main process.
+  assert.deepEqual([settingsOf('Type'), settingsOf('NotifyAccess')], [['notify'], ['all']]);
   // A cause that ends by itself, such as a full disk, must not stop the restarts.
   assert.deepEqual([settingsOf('Restart'), settingsOf('StartLimitIntervalSec')], [['on-failure'], ['0']]);
   assert.deepEqual(settingsOf('Environment'), [
@@ -89,10 +98,12 @@ test('the unit stops after the service has drained, and the page prepares the fi
 
 test('the backup has the database, the key and the sandbox of the service, and the page prepares its folder', () => {
   const backup = textOf('keyreeve-backup.service');
+  const programOf = (text: string): string => settingsIn(text, 'ExecStart').at(-1)?.split(' --to ')[0] ?? '';
+  assert.equal(programOf(textOf('storage.conf')), programOf(backup));
   const linesOf = (text: string): string[] => text.split('\n').filter((line) => /^\w+=/.test(line));
   const [, folder = ''] = /backup --to (\S+) --keep \d+$/m.exec(backup) ?? [];
   const onlyService =
-    /^(?:Description|Documentation|After|Wants|ExecStart|KillMode|TimeoutStopSec|Restart\w*|StartLimit\w*|LimitNOFILE|WantedBy)=/;
+    /^(?:Description|Documentation|After|Wants|Type|NotifyAccess|WatchdogSec|ExecStart|KillMode|Timeout\w+Sec|Restart\w*|StartLimit\w*|LimitNOFILE|WantedBy)=/;
   assert.deepEqual(
     linesOf(unit).filter((line) => !onlyService.test(line) && !linesOf(backup).includes(line)),
     [],

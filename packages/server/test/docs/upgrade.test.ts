@@ -27,3 +27,10 @@ test('each release of the changelog is in the table of schemas, which the progra
 test('the oldest release is the first that knows the needed schema', () => {
   assert.deepEqual([1, 2].map(oldestReleaseFor), ['1.0.0', undefined]);
 });
+
+test('the security policy and the page of upgrades support the same versions', () => {
+  const promise = /^(The latest minor release .*) \| (for .*)$/m.exec(readPage('docs/upgrade.md'))?.slice(1).join(' ');
+  const policy = readPage('SECURITY.md').replaceAll(/\s+/g, ' ');
+  const [, sentence] = /\. (The latest minor release [^.(]*) \(/.exec(policy) ?? [];
+  assert.ok(promise !== undefined && sentence === promise, `${promise}\n${sentence}`);
+});

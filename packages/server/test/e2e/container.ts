@@ -1,23 +1,22 @@
 /**
- * Runs containers with runc, and builds the image of the Dockerfile with buildah: both without privileges on the machine, without a
- * container engine, a registry or a download other than Debian's packages. Needs root for the user namespace.
+ * Runs containers with runc, and reads the image with buildah: both without privileges on the machine, a container engine or a registry.
+ * Needs root for the user namespace.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
-  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildImage, imageUser } from '../../../../scripts/package-image.ts';
 import { runEnvironment } from '../../test-kit/run-environment.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
@@ -26,13 +25,7 @@ import { firstUser, UserNamespace } from './user-namespace.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const forContainers = ['runc', 'nsenter', 'setpriv', 'unshare'] as const;
-const forImages = [...forContainers, 'buildah', 'mmdebstrap', 'npm'] as const;
-
-/** As in the Dockerfile. */
-export const imageUser = 65_532;
-
-/** What the image does not need. */
-const notCopied = new Set(['node_modules', '.git', 'data', 'test', 'test-kit']);
+const forImages = [...forContainers, 'buildah', 'dpkg-deb', 'npm'] as const;
 
 /** Why the tests are not tried; false where they are. Under CI they run, and fail without the programs. */
 export function skipWithout(what: 'containers' | 'images'): string | false {
@@ -65,6 +58,8 @@ export class Image implements Disposable {
   config!: ImageConfig;
   /** The root file system. */
   root!: string;
+  /** The OCI layout that was built. */
+  archive!: string;
 
   /** The programs of this machine, and `folder` as /app. */
   async useMachine(folder: string, config: Pick<ImageConfig, 'Entrypoint' | 'Cmd'>): Promise<void> {
@@ -82,57 +77,18 @@ export class Image implements Disposable {
     this.#give(this.#folder.path);
   }
 
-  /** Builds the Dockerfile. @throws Error with the output of the step that failed */
+  /** Builds the image, and reads it as a container engine of this machine does. @throws Error with the output of the step that failed */
   async build(): Promise<void> {
-    const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
-    const [, base = ''] = /^FROM (\S+) AS build$/m.exec(dockerfile) ?? [];
-    const [, suite = ''] = /^node:\d+-(\w+)-slim$/.exec(base) ?? [];
-    if (suite === '') throw new Error(`the base image ${base} is not one of Debian`);
     this.#namespace = await UserNamespace.create(this.#folder.path);
+    this.archive = buildImage(checkout, join(this.#folder.path, 'built'));
     this.#give(this.#folder.path);
-    await this.#buildBase(`docker.io/library/${base}`, suite);
-    // Offline: `npm ci` of this checkout has filled npm's cache.
-    const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim();
-    const [copiedCache, context] = [join(this.#folder.path, 'npm'), join(this.#folder.path, 'checkout')];
-    mkdirSync(copiedCache);
-    // Without the logs, because any npm command can delete them during the copy.
-    await run('cp', ['-r', join(cache, '_cacache'), copiedCache]);
-    cpSync(checkout, context, { recursive: true, filter: (path) => !notCopied.has(basename(path)) });
-    // Without the configuration of a registry, buildah does not find a short name in a user namespace.
-    writeFileSync(join(context, 'Dockerfile'), dockerfile.replaceAll(`FROM ${base}`, `FROM docker.io/library/${base}`));
-    for (const path of [copiedCache, context]) this.#give(path);
-    const image = 'localhost/keyreeve:test';
-    await this.#buildah('bud', '--pull-never', '--volume', `${copiedCache}:/root/.npm`, '--tag', image, context);
+    const image = (await this.#buildah('pull', '--quiet', `oci-archive:${this.archive}`)).trim();
     const { OCIv1 } = JSON.parse(await this.#buildah('inspect', '--type', 'image', image)) as {
       OCIv1: { config: ImageConfig };
     };
     this.config = OCIv1.config;
     const container = (await this.#buildah('from', '--pull-never', image)).trim();
     this.root = (await this.#buildah('mount', container)).trim();
-  }
-
-  /** An image with the name of Node's official one: Debian's essential packages, and the Node and npm of this process. */
-  async #buildBase(name: string, suite: string): Promise<void> {
-    const context = join(this.#folder.path, 'base');
-    mkdirSync(context);
-    const libraries = '--include=libatomic1,libstdc++6,ca-certificates';
-    await run('mmdebstrap', ['--quiet', '--variant=essential', libraries, suite, join(context, 'base.tar')]);
-    cpSync(process.execPath, join(context, 'node'));
-    const npm = dirname(dirname(realpathSync((await run('sh', ['-c', 'command -v npm'])).stdout.trim())));
-    cpSync(npm, join(context, 'npm'), { recursive: true });
-    writeFileSync(join(context, 'npmrc'), 'offline=true\n');
-    writeFileSync(
-      join(context, 'Dockerfile'),
-      `FROM scratch
-ADD base.tar /
-COPY node /usr/local/bin/node
-COPY npm /usr/local/lib/node_modules/npm
-COPY npmrc /usr/local/etc/npmrc
-RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
-`,
-    );
-    this.#give(context);
-    await this.#buildah('bud', '--pull-never', '--tag', name, context);
   }
 
   /** Makes root of the namespace the owner. */
@@ -143,8 +99,7 @@ RUN ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"]
 
   async #buildah(command: string, ...args: readonly string[]): Promise<string> {
     const folders = ['--root', join(this.#folder.path, 'store'), '--runroot', join(this.#folder.path, 'run')];
-    const isolation = command === 'bud' ? ['--isolation', 'chroot'] : [];
-    const all = ['--storage-driver', 'vfs', ...folders, command, ...isolation, ...args];
+    const all = ['--storage-driver', 'vfs', ...folders, command, ...args];
     return (await run('nsenter', this.#namespace.argumentsFor('buildah', all))).stdout;
   }
 
@@ -247,7 +202,10 @@ export class Container implements AsyncDisposable {
 /** @param user of the container @returns the user outside */
 export const outside = (user: number): number => firstUser + user;
 
-/** A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. */
+/**
+ * A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. A volume
+ * can have several.
+ */
 export function writeSecretVolume(folder: string, name: string, value: string, group: number): void {
   const version = '..2026_01_02_03_04_05.678';
   mkdirSync(join(folder, version), { recursive: true, mode: 0o755 });
@@ -255,7 +213,7 @@ export function writeSecretVolume(folder: string, name: string, value: string, g
   writeFileSync(path, value);
   chownSync(path, outside(0), outside(group));
   chmodSync(path, 0o440);
-  symlinkSync(version, join(folder, '..data'));
+  if (!existsSync(join(folder, '..data'))) symlinkSync(version, join(folder, '..data'));
   symlinkSync(join('..data', name), join(folder, name));
 }
 

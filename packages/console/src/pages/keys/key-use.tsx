@@ -4,13 +4,18 @@ import { Section } from '../../parts/section.tsx';
 import { text } from '../../text/text.ts';
 import { isManagementKey, isServiceKey, manageCommand, verifyCommand } from './key-commands.ts';
 import type { KeyDetails } from './key-owner.ts';
-import { commandOf } from './secret-dialog.tsx';
+import { commandOf, hintOf } from './secret-dialog.tsx';
 
 export function KeyUse({ of }: { readonly of: Pick<KeyDetails, 'scopes' | 'publicKey'> }) {
   const { intro, command } = useOf(of);
   return (
     <Section title={text.keys.use} description={intro}>
-      {command !== undefined && <CopiedCode label={text.keys.tryIt} code={command} />}
+      {command !== undefined && (
+        <>
+          <CopiedCode label={text.keys.tryIt} code={command} />
+          <p class="muted hint">{hintOf(command)}</p>
+        </>
+      )}
     </Section>
   );
 }

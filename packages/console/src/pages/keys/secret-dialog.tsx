@@ -23,13 +23,21 @@ export function KeySecretDialog({ scopes, ...props }: KeySecretDialogProps) {
             value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
           />
           {command !== undefined && (
-            <CopyField label={text.keys.tryIt} hint={isForService ? text.keys.verifiesItself : ''} value={command} />
+            <CopyField
+              label={text.keys.tryIt}
+              hint={isForService ? text.keys.verifiesItself : hintOf(command)}
+              value={command}
+            />
           )}
         </>
       }
     />
   );
 }
+
+/** @returns nothing for a request to the operator’s API */
+export const hintOf = (command: string): string =>
+  command.includes('$KEYREEVE_SERVICE_KEY') ? text.keys.needsServiceKey : '';
 
 /**
  * What the person can try with a key, for its owner and for administrators. `/auth/forward` is for proxies only, and is often not

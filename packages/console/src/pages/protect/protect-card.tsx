@@ -93,17 +93,18 @@ function Card({ nicknames, isVerified }: CardProps) {
       description={isVerified ? undefined : texts.intro}
       actions={isVerified && <Button onClick={close}>{texts.close}</Button>}
     >
-      <div class="stack tight">
-        <div class="actions">
-          <Button kind={isVerified ? 'plain' : 'primary'} icon="plus" action={create}>
-            {texts.create}
-          </Button>
-        </div>
-        <p class="muted hint">{texts.createHint}</p>
-        {create.problem && <ProblemNotice problem={create.problem} />}
-      </div>
       <div aria-busy={settings.isLoading}>
-        <Examples addresses={addressesOf(settings.value?.settings)} />
+        <Examples addresses={addressesOf(settings.value?.settings)}>
+          <div class="stack tight">
+            <div class="actions">
+              <Button kind={isVerified ? 'plain' : 'primary'} icon="plus" action={create}>
+                {texts.create}
+              </Button>
+            </div>
+            <p class="muted hint">{texts.createHint}</p>
+            {create.problem && <ProblemNotice problem={create.problem} />}
+          </div>
+        </Examples>
       </div>
       <FirstUse isDone={isVerified} waiting={texts.waiting} done={texts.verified} />
       {isVerified && <NextSteps />}

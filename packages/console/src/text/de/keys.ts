@@ -75,6 +75,7 @@ export const keys = {
   environmentLine: 'Umgebungsvariable',
   tryIt: 'Befehl zum Testen',
   verifiesItself: 'Der Schlüssel prüft sich selbst, wie Ihr Dienst die Schlüssel seiner Aufrufer prüft.',
+  needsServiceKey: 'Setzen Sie KEYREEVE_SERVICE_KEY auf einen Dienstschlüssel, der Schlüssel prüft.',
   use: 'So verwenden Sie diesen Schlüssel',
   useKey: 'Ein Programm sendet den Schlüssel mit jeder Anfrage, als „Authorization: Bearer …“ oder „X-API-Key: …“.',
   useService: 'Ein Dienst sendet ihn an Keyreeve, um die Schlüssel seiner Aufrufer zu prüfen.',

@@ -73,6 +73,7 @@ export const keys = {
   environmentLine: 'Environment variable',
   tryIt: 'Test command',
   verifiesItself: 'The key verifies itself, as your service verifies the keys of its callers.',
+  needsServiceKey: 'Set KEYREEVE_SERVICE_KEY to a service key, which verifies keys.',
   use: 'How to use this key',
   useKey: 'A program sends the key with each request, as “Authorization: Bearer …” or “X-API-Key: …”.',
   useService: 'A service sends it to Keyreeve to verify the keys of its callers.',

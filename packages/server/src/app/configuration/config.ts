@@ -4,6 +4,7 @@
  */
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { backupMistakes } from './backup-config.ts';
 import { isIgnored } from './ignored-names.ts';
 import { mailMistakes } from './mail-config.ts';
 import type { Environment, Setting } from './setting.ts';
@@ -11,6 +12,7 @@ import { settings } from './settings.ts';
 import { settingsFileName, withSettingsFile } from './settings-file.ts';
 import { singleSignOnMistakes } from './single-sign-on-config.ts';
 import type { DatabaseLocation } from '../../foundation/database/database.ts';
+import { isVerified } from '../../foundation/database/postgres-url.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
 import { isUsable } from '../../modules/passkeys/relying-party.ts';
 import { readSecretFile } from '../../foundation/secret-file.ts';
@@ -112,12 +114,16 @@ function contradictions(config: Config): string[] {
     mistakes.push('KEYREEVE_MASTER_KEY must be set for PostgreSQL: all instances need the same key');
   }
   if (isPublic && !isRateLimited) mistakes.push('KEYREEVE_THROTTLE can be off on a loopback address only');
+  if (config.databaseCa !== undefined && !(config.database.kind === 'postgres' && isVerified(config.database)))
+    mistakes.push(
+      'KEYREEVE_DATABASE_CA can be set only with PostgreSQL, and the sslmode verify-full or verify-ca in KEYREEVE_DATABASE_URL',
+    );
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
     mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
   }
   if (config.apiExample !== undefined && config.apiUrl === undefined)
     mistakes.push('KEYREEVE_API_EXAMPLE can be set only with KEYREEVE_API_URL');
-  mistakes.push(...mailMistakes(config));
+  mistakes.push(...mailMistakes(config), ...backupMistakes(config));
   const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
   if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {
     mistakes.push(

@@ -43,6 +43,7 @@ const ofMachine: readonly (keyof typeof settings)[] = [
   'adminPort',
   'adminNames',
   'database',
+  'databaseCa',
   'mayReadWorldReadableSecrets',
   'deletionJournal',
   'mailTemplates',

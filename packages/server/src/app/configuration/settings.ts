@@ -29,6 +29,7 @@ import {
   webhookTarget,
 } from './config-values.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
+import { backupSettings } from './backup-settings.ts';
 import { mailSettings } from './mail-settings.ts';
 import { setting } from './setting.ts';
 import { singleSignOnSettings } from './single-sign-on-settings.ts';
@@ -160,6 +161,12 @@ export const settings = {
     databaseUrl,
     { isSecret: true, describe: describeDatabaseUrl },
   ),
+  databaseCa: setting(
+    'KEYREEVE_DATABASE_CA',
+    '',
+    'File with the certificates of a private authority that signed the certificate of PostgreSQL, for a URL without `sslrootcert`.',
+    optional(folder),
+  ),
   masterKey: setting(
     'KEYREEVE_MASTER_KEY',
     '',
@@ -177,6 +184,12 @@ export const settings = {
     'KEYREEVE_DELETION_JOURNAL',
     '',
     'Folder of the [deletion journal](backup.md#the-deletion-journal), preferably on another disk. Default for SQLite: `<path>.deletions`; PostgreSQL has none.',
+    optional(folder),
+  ),
+  bootstrap: setting(
+    'KEYREEVE_BOOTSTRAP',
+    '',
+    'File that a start [applies](apply.md), once for each generation. A start fails with a file that cannot be applied.',
     optional(folder),
   ),
   keyPrefix: setting('KEYREEVE_KEY_PREFIX', keyPrefixDefault, 'Prefix of API keys: `[a-z][a-z0-9_]{1,20}`.', keyPrefix),
@@ -314,6 +327,7 @@ export const settings = {
     flag('open', ['closed', 'open']),
   ),
   ...mailSettings,
+  ...backupSettings,
   webhookTargets: setting(
     'KEYREEVE_WEBHOOK_TARGETS',
     '',

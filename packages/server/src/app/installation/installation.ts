@@ -93,10 +93,10 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
 }
 
 function locationOf(config: Config, environment: Environment): DatabaseLocation {
-  const { database, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
+  const { database, databaseCa: privateCa, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
   return database.kind === 'sqlite'
     ? database
-    : { ...database, latest: latestSecret(config, 'database', environment), mayKeyBeWorldReadable };
+    : { ...database, latest: latestSecret(config, 'database', environment), privateCa, mayKeyBeWorldReadable };
 }
 
 /** @throws Error of `fill` */

@@ -2,6 +2,7 @@
 import { describeConfig, processEnvironment, type Config } from '../configuration/config.ts';
 import { lookOf } from '../configuration/look-config.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
+import { applyAtStart } from '../installation/apply-at-start.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { loadLazyModules } from '../../foundation/lazy-modules.ts';
@@ -16,7 +17,6 @@ import type { RequestLog } from '../../http/request-log.ts';
 import { listen } from '../../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
-import type { Log } from '../../foundation/log.ts';
 import { consoleFiles } from '../../modules/console/assets.ts';
 import { guideFiles } from '../../modules/documentation/guides.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
@@ -41,7 +41,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const { masterKeyId } = rootKeys;
     const services = wire({ ...options, installation, issuer: publicUrl, masterKeyId, requestLog });
-    await prepare(services, installation, log);
+    await prepare(services, installation, options);
     const health: Health = {
       isStopping: false,
       isClosed: false,
@@ -72,10 +72,16 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
 }
 
 /** What the modules need before the first request. */
-async function prepare(services: Services, installation: OpenedInstallation, log: Log): Promise<void> {
+async function prepare(
+  services: Services,
+  installation: OpenedInstallation,
+  { config, log }: Pick<ServiceOptions, 'config' | 'log'>,
+): Promise<void> {
   // Before the first write: a rotation of the root key requires that no process runs.
   await announce(services, installation, log);
   await services.signingKeys.ensure();
+  // Before the verifier reads whether there are keys with given hashes: another instance may apply the file, and this one waits.
+  await applyAtStart(services.apply, config, log);
   await services.verifier.prepare();
   await services.journal?.start({
     onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),

@@ -57,8 +57,10 @@ const defaults: Config = {
   apiUrl: undefined,
   apiExample: undefined,
   passkeyRpId: undefined,
+  bootstrap: undefined,
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
+  databaseCa: undefined,
   masterKey: undefined,
   mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),
@@ -373,10 +375,8 @@ test('errors and descriptions of settings contain no secret', () => {
   const almost = `${masterKeyText}x`;
   assert.ok(!mistakesIn({ KEYREEVE_MASTER_KEY: almost }).join().includes(almost.slice(0, 10)));
   const described = describeConfig({ KEYREEVE_MASTER_KEY: masterKeyText, KEYREEVE_PORT: '9000' });
-  assert.deepEqual(
-    described.map(({ name }) => name),
-    names,
-  );
+  const namesOf = described.map(({ name }) => name);
+  assert.deepEqual(namesOf, names);
   assert.ok(!JSON.stringify(described).includes(masterKeyText.slice(0, 10)));
   const shown = described.filter(({ source }) => source === 'environment');
   assert.deepEqual(shown, [

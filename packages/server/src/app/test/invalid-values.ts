@@ -190,6 +190,10 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_SMTP_OAUTH_TOKEN_URL', 'http://login.example.com/token', /must be like https:/],
   ['KEYREEVE_SMTP_OAUTH_CLIENT_ID', 'a\nb', /must be at most 255 printable/],
   ['KEYREEVE_SMTP_OAUTH_SCOPE', 'a\nb', /must be at most 255 printable/],
+  ['KEYREEVE_STORAGE_ENDPOINT', 'http://s3.example.com', /must be like https:/],
+  ...['REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map(
+    (name) => [`KEYREEVE_STORAGE_${name}`, 'a\u0000b', /must be at most 255 printable characters/] as const,
+  ),
   ['KEYREEVE_SMTP_OAUTH_CLIENT_SECRET', '-----BEGIN PRIVATE KEY-----', /must be the private key of an RSA key in PEM/],
   ['KEYREEVE_RESET_TTL_SECONDS', '3601', /from 60 to 3600/],
   ['KEYREEVE_VERIFICATION_TTL_SECONDS', '3601', /from 60 to 3600/],

@@ -1,4 +1,4 @@
-/** The values of the settings of mail that a configuration without them has. */
+/** The values of the settings of mail, and of storage for backups, that a configuration without them has. */
 export const mailDefaults = {
   smtpUrl: undefined,
   mayMailBePlain: false,
@@ -15,6 +15,10 @@ export const mailDefaults = {
   adminInvitationTtlSeconds: 86_400,
   language: 'en',
   signInUrl: undefined,
+  storageEndpoint: undefined,
+  storageRegion: 'us-east-1',
+  storageAccessKeyId: undefined,
+  storageSecretAccessKey: undefined,
 } as const;
 
 /** A mail server of a provider that accepts no passwords. */

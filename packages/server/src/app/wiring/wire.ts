@@ -1,4 +1,5 @@
 /** Creates all modules and connects them: the composition root. `service.ts` adds HTTP, `cli/` the command line. */
+import { Apply } from '../../modules/apply/apply.ts';
 import { wireAccounts } from './accounts.ts';
 import { wireConsole } from './console.ts';
 import { newCore, type WiringOptions } from './core.ts';
@@ -17,10 +18,20 @@ export function wire(options: WiringOptions) {
   const keys = wireKeys(wiring, signIn);
   const accounts = wireAccounts(wiring, signIn, keys);
   const console = wireConsole(wiring, signIn);
-  const { journal } = wiring;
+  const observation = wireObservation(wiring, { ...signIn, ...keys, ...accounts });
+  const { journal, core } = wiring;
+  const { endpoints } = observation.webhooks;
   return {
     ...wireMail(wiring, signIn),
-    ...wireObservation(wiring, { ...signIn, ...keys, ...accounts }),
+    ...observation,
+    apply: new Apply({
+      ...core,
+      ...keys,
+      administration: accounts.administration,
+      accounts: signIn.accounts.revocations,
+      endpoints,
+      hash: wiring.keys.apiKeyHash,
+    }),
     ...signIn,
     ...keys,
     ...accounts,

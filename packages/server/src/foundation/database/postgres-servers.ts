@@ -109,7 +109,7 @@ const credentialsOf = ({ user, password, sslRootCert, sslClient }: PostgresLocat
 
 /** @throws Error */
 function tlsOf(location: PostgresLocation): ConnectionOptions | false {
-  const { sslMode, sslRootCert, sslClient, mayKeyBeWorldReadable = false } = location;
+  const { sslMode, sslClient, mayKeyBeWorldReadable = false } = location;
   if (sslMode === 'disable') return false;
   const client: ConnectionOptions = sslClient
     ? {
@@ -120,10 +120,16 @@ function tlsOf(location: PostgresLocation): ConnectionOptions | false {
       }
     : {};
   if (sslMode === 'require') return { ...client, rejectUnauthorized: false };
-  const ca = sslRootCert === undefined ? {} : { ca: readParameterFile('sslrootcert', sslRootCert) };
   // Explicit, because an environment variable of Node could disable the verification.
-  const verified = { ...client, ...ca, rejectUnauthorized: true };
+  const verified = { ...client, ...trustedBy(location), rejectUnauthorized: true };
   return sslMode === 'verify-ca' ? { ...verified, checkServerIdentity: () => undefined } : verified;
+}
+
+/** `system` is the name that libpq has for the certificates of the system, which Node uses without a list. @throws Error */
+function trustedBy({ sslRootCert, privateCa }: PostgresLocation): ConnectionOptions {
+  if (sslRootCert === 'system') return {};
+  if (sslRootCert !== undefined) return { ca: readParameterFile('sslrootcert', sslRootCert) };
+  return privateCa === undefined ? {} : { ca: readParameterFile('KEYREEVE_DATABASE_CA', privateCa) };
 }
 
 const subjectOf = (parameter: string, path: string): string => `the ${parameter} ${path}`;

@@ -20,7 +20,7 @@ export interface PostgresLocation {
   readonly password: string | undefined;
   readonly database: string;
   readonly sslMode: SslMode;
-  /** Path of the certificates to trust instead of the system's. */
+  /** Path of the certificates to trust, or `system`. */
   readonly sslRootCert: string | undefined;
   /** Paths of the certificate of the client and of its private key. */
   readonly sslClient: { readonly certificate: string; readonly key: string } | undefined;
@@ -32,6 +32,8 @@ export interface PostgresLocation {
   readonly searchPath: string | undefined;
   /** Reads the database URL again: its user, password and certificates can be new ones. Default: they stay as they are. */
   readonly latest?: () => PostgresLocation | { readonly kind: 'sqlite' };
+  /** Path of the certificates to trust if the URL has none. Default: the system's. */
+  readonly privateCa?: string | undefined;
   /** Whether other users may read the private key of the client. Default: no. */
   readonly mayKeyBeWorldReadable?: boolean;
   /** Default: those of the product. */
@@ -176,11 +178,14 @@ function sslModeOf(given: string | undefined, hosts: readonly PostgresHost[]): S
   return oneOf(sslModes, given ?? 'verify-full', 'sslmode', [...opportunisticModes, ...sslModes]);
 }
 
+/** Whether the certificate of the server is. */
+export const isVerified = ({ sslMode }: Pick<PostgresLocation, 'sslMode'>): boolean => sslMode.startsWith('verify-');
+
 type Certificates = Pick<PostgresLocation, 'sslRootCert' | 'sslClient' | 'sslNegotiation'>;
 
 function certificatesOf(parameters: ReadonlyMap<string, string>, sslMode: SslMode): Certificates {
   const rootCert = parameters.get('sslrootcert');
-  if (rootCert !== undefined && !sslMode.startsWith('verify-'))
+  if (rootCert !== undefined && !isVerified({ sslMode }))
     throw new Error('has an sslrootcert, which only the sslmodes verify-ca and verify-full use');
   const [certificate, key] = [parameters.get('sslcert'), parameters.get('sslkey')];
   if ((certificate === undefined) !== (key === undefined))
@@ -191,8 +196,7 @@ function certificatesOf(parameters: ReadonlyMap<string, string>, sslMode: SslMod
   if (sslNegotiation === 'direct' && sslMode === 'disable')
     throw new Error('has sslnegotiation=direct, which needs another sslmode than disable');
   return {
-    // The name that libpq has for the certificates of the system.
-    sslRootCert: rootCert === 'system' ? undefined : rootCert,
+    sslRootCert: rootCert,
     sslClient: certificate === undefined || key === undefined ? undefined : { certificate, key },
     sslNegotiation,
   };

@@ -10,7 +10,7 @@ import { revocationsOf, type Revocations, type RecordingCore } from '../deletion
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { allowedEarlier } from './guard.ts';
+import { allowedEarlier, type GuardedAct } from './guard.ts';
 import { deleteAccountTx, disableAccountTx, enableAccount, findEnabledCount, type OnDeleted } from './store.ts';
 
 export interface AccountRevocationsOptions extends RecordingCore {
@@ -35,16 +35,20 @@ export class AccountRevocations {
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
-    const { clock, signInLimits } = this.#options;
-    const at = clock.now();
-    const onDeleted: OnDeleted = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
-    const deleteTx = (by?: Guard) => (tx: Transaction) =>
-      deleteAccountTx(tx, { principal, now: at, guard: by }, id, onDeleted);
+    const at = this.#options.clock.now();
+    const deleteTx = (by?: Guard) => (tx: Transaction) => this.deleteTx(tx, { principal, now: at, guard: by }, id);
     return runNarrowing(this.#options, {
       changeTx: deleteTx(guard),
       recordedOf: (existed) => (existed ? [{ kind: 'account', id, at }] : []),
       repetition: { pending: this.unfinished, of: () => [{ id, kind: 'delete', txs: [deleteTx(allowedEarlier)] }] },
     });
+  }
+
+  /** As {@link delete}, in a transaction of the caller, which records the deletion. */
+  deleteTx(tx: Transaction, act: GuardedAct, id: string): Promise<boolean> {
+    const { signInLimits } = this.#options;
+    const onDeleted: OnDeleted = (by, canonicalEmail) => signInLimits.changeEmailOwnerTx(by, canonicalEmail);
+    return deleteAccountTx(tx, act, id, onDeleted);
   }
 
   /**

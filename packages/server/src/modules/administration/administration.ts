@@ -8,7 +8,7 @@ import { keyIdOf, type KeyChangeRequest } from '../api-keys/key-request.ts';
 import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, ListedUsage } from '../key-usage/key-usage.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
@@ -52,16 +52,33 @@ export class Administration {
    */
   async invite(principal: Principal, text: string, role: Role): Promise<string> {
     const { db, clock, mailer } = this.#options;
-    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
-    const email = parseEmail(text);
-    if (!email) throw new DomainError('email_invalid');
+    const act = { principal, now: clock.now() };
     const id = randomId('acc');
-    const now = clock.now();
-    const account = { id, ...email, passwordHash: '', role, now, isUnverified: true };
-    const invitation = this.#invitation({ id, email: email.email, role }, now);
-    if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
+    const inviteTx = this.prepareInvitation(act, id, text, role);
+    await db.transaction(inviteTx);
     mailer.sendSoon();
     return id;
+  }
+
+  /**
+   * {@link invite} in a transaction of the caller, who has the mail sent afterwards.
+   * @param id of the new account
+   * @throws DomainError as `invite`; the result too
+   */
+  prepareInvitation({ principal, now }: Act, id: string, text: string, role: Role): (tx: Transaction) => Promise<void> {
+    if (!this.#options.mailer.isConfigured) throw new DomainError('mail_not_configured');
+    const email = parseEmail(text);
+    if (!email) throw new DomainError('email_invalid');
+    const account = { id, ...email, passwordHash: '', role, now, isUnverified: true };
+    const invitation = this.#invitation({ id, email: email.email, role }, now);
+    return async (tx) => {
+      if (!(await store.inviteAccountTx(tx, principal, account, invitation))) throw new DomainError('account_exists');
+    };
+  }
+
+  /** Has queued mail sent, after a transaction of {@link prepareInvitation}. */
+  sendSoon(): void {
+    this.#options.mailer.sendSoon();
   }
 
   /**
@@ -94,8 +111,15 @@ export class Administration {
    *   `invalid_management_key`, `too_many_changes`
    */
   async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
+    const { db, clock } = this.#options;
+    const setTx = this.prepareLimits({ principal, now: clock.now() }, id, value);
+    await db.transaction(setTx);
+  }
+
+  /** {@link setLimits} in a transaction of the caller. @returns the function, which returns whether anything changed */
+  prepareLimits(act: Act, id: string, value: KeyLimits): (tx: Transaction) => Promise<boolean> {
     const text = toLimitsText(value, '');
-    await store.changeLimits(this.#options, { principal, now: this.#options.clock.now() }, id, () => text);
+    return (tx) => store.changeLimitsTx(tx, this.#options.managedChanges, act, { id, change: () => text });
   }
 
   /**

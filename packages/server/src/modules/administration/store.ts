@@ -10,7 +10,7 @@ import {
   type Role,
 } from '../accounts/store.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';
-import { changeLimitsTx, type LimitsText } from '../accounts/limits-store.ts';
+import { changeLimitsTx as changeAccountLimitsTx, type LimitsText } from '../accounts/limits-store.ts';
 import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
@@ -194,20 +194,19 @@ export const listAccountsById = (db: Db, ids: readonly string[]): Promise<Admini
   db.all(selectByIds, [JSON.stringify(ids)]);
 
 /** @returns false when the email is taken. @throws DomainError `invalid_access_token` */
-export const inviteAccount = (
-  db: Db,
+export async function inviteAccountTx(
+  tx: Transaction,
   principal: Principal,
   account: NewAccount,
   { code, mail }: CodeByMail,
-): Promise<boolean> =>
-  db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, { principal, now: account.now });
-    if (!(await createAccountTx(tx, principal, account))) return false;
-    await insertCodeTx(tx, code);
-    await recordAccountEventTx(tx, { at: account.now, principal, action: 'account.invited', accountId: account.id });
-    await queueMailTx(tx, mail);
-    return true;
-  });
+): Promise<boolean> {
+  await assertSessionValidTx(tx, { principal, now: account.now });
+  if (!(await createAccountTx(tx, principal, account))) return false;
+  await insertCodeTx(tx, code);
+  await recordAccountEventTx(tx, { at: account.now, principal, action: 'account.invited', accountId: account.id });
+  await queueMailTx(tx, mail);
+  return true;
+}
 
 /**
  * Voids earlier codes.
@@ -245,26 +244,35 @@ export const sendReset = (db: Db, { principal, now }: Act, id: string, codeTo: C
     await queueMailTx(tx, mail);
   });
 
+/** As {@link changeLimitsTx}. */
+export const changeLimits = (
+  { db, managedChanges }: { readonly db: Db; readonly managedChanges?: ManagedChangeLimits | undefined },
+  act: Act,
+  id: string,
+  change: (before: LimitsText) => LimitsText,
+): Promise<boolean> => db.transaction((tx) => changeLimitsTx(tx, managedChanges, act, { id, change }));
+
 /**
- * @param managedChanges counts the changes of management keys; absent: they are not counted
+ * @param managedChanges counts the changes of management keys; undefined: they are not counted
+ * @returns whether anything changed
  * @throws DomainError `account_not_found`, `invalid_access_token`, `invalid_management_key`, `too_many_changes`, and the
  *   errors of `change`
  */
-export const changeLimits = (
-  { db, managedChanges }: { readonly db: Db; readonly managedChanges?: ManagedChangeLimits | undefined },
+export async function changeLimitsTx(
+  tx: Transaction,
+  managedChanges: ManagedChangeLimits | undefined,
   { principal, now }: Act,
-  id: string,
-  change: (before: LimitsText) => LimitsText,
-): Promise<void> =>
-  db.transaction(async (tx) => {
-    await assertMayActForTx(tx, principal, id, now);
-    await countManagedChangeTx(tx, managedChanges, principal, now);
-    if (!(await lockAccountTx(tx, id))) throw new DomainError('account_not_found');
-    const { before, after } = await changeLimitsTx(tx, id, change, now);
-    if (before === after) return;
-    const details = { limitsBefore: toLimits(before), limits: toLimits(after) };
-    await recordAccountEventTx(tx, { at: now, principal, action: 'account.limits_set', accountId: id, details });
-  });
+  { id, change }: { readonly id: string; readonly change: (before: LimitsText) => LimitsText },
+): Promise<boolean> {
+  await assertMayActForTx(tx, principal, id, now);
+  await countManagedChangeTx(tx, managedChanges, principal, now);
+  if (!(await lockAccountTx(tx, id))) throw new DomainError('account_not_found');
+  const { before, after } = await changeAccountLimitsTx(tx, id, change, now);
+  if (before === after) return false;
+  const details = { limitsBefore: toLimits(before), limits: toLimits(after) };
+  await recordAccountEventTx(tx, { at: now, principal, action: 'account.limits_set', accountId: id, details });
+  return true;
+}
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
 export async function revokeKeysTx(tx: Transaction, act: Act, id: string): Promise<number[]> {

@@ -137,17 +137,43 @@ export class ApiKeys {
    *   hash of the empty text
    */
   async createWithHash(principal: Principal, accountId: string, request: KeyRequest, sha256: string): Promise<ApiKey> {
-    const { hash, onGivenHash } = this.#options;
     if (principal.kind !== 'key' && principal.kind !== 'operator') throw new DomainError('management_key_required');
-    if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalidAt('/sha256', 'Expected 64 lower-case hexadecimal digits.');
-    if (sha256 === emptyTextSha256) throw invalidAt('/sha256', 'This is the hash of the empty text.');
     // As in an import: the installation did not make the secret.
     if (hasReservedScope(request.scopes ?? [])) throw new DomainError('reserved_scope');
-    const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));
-    const given = { id: importedIdOf(hash, stored), hash: stored, hint: null, isGiven: true, prefix: undefined };
+    const given = this.#given(sha256);
     const { key } = await this.#create(principal, accountId, request, () => given);
-    onGivenHash();
+    this.#options.onGivenHash();
     return key;
+  }
+
+  /** The id of the key with a given hash, whether it exists or not. @throws DomainError `invalid_request` */
+  idOf(sha256: string): number {
+    return this.#given(sha256).id;
+  }
+
+  /**
+   * As {@link createWithHash}, in a transaction of the caller, who decides about reserved scopes and calls `onGivenHash` after the
+   * commit.
+   * @throws DomainError as `createWithHash`; `storeTx` too
+   */
+  prepareWithHash(
+    principal: Principal,
+    accountId: string,
+    request: KeyRequest,
+    sha256: string,
+  ): { readonly storeTx: (tx: Transaction) => Promise<unknown>; readonly onStored: () => void } {
+    const given = this.#given(sha256);
+    const { key, creator } = this.#prepare(principal, accountId, request, () => given);
+    return { storeTx: (tx) => createNoticedKeyTx(tx, creator, key, this.#rules), onStored: this.#options.onGivenHash };
+  }
+
+  /** @throws DomainError `invalid_request` */
+  #given(sha256: string): MadeKey {
+    const { hash } = this.#options;
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalidAt('/sha256', 'Expected 64 lower-case hexadecimal digits.');
+    if (sha256 === emptyTextSha256) throw invalidAt('/sha256', 'This is the hash of the empty text.');
+    const stored = hash.storedOfDigest(Buffer.from(sha256, 'hex'));
+    return { id: importedIdOf(hash, stored), hash: stored, hint: null, isGiven: true, prefix: undefined };
   }
 
   /**

@@ -80,6 +80,19 @@ const remember = sql('remember_deleted_keys', {
   ),
 });
 
+// Not the id of a key that exists, whose deletion gets an event.
+const missing = `not exists (select 1 from api_keys k where k.id = given.id)
+    and not exists (select 1 from audit_events e where e.action = 'api_key.deleted' and e.target = cast(given.id as text))`;
+const rememberMissing = sql('remember_missing_deleted_keys', {
+  sqlite: rememberIn(
+    `select given.id from (select cast(value as integer) as id from json_each($1)) given where ${missing}`,
+  ),
+  postgres: rememberIn(
+    `select given.id from (select distinct cast(id as bigint) as id from json_array_elements_text($1::json) as listed (id)) given
+      where ${missing}`,
+  ),
+});
+
 /** The caller has locked the accounts and counted their keys, and records the events. */
 export const insertImportedKeysTx = async (
   tx: Transaction,
@@ -128,3 +141,10 @@ export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[
 export async function rememberDeletedTx(tx: Transaction, ids: readonly number[]): Promise<void> {
   if (ids.length > 0) await tx.run(remember, [JSON.stringify([...new Set(ids)])]);
 }
+
+/**
+ * As {@link rememberDeletedTx}, before a replay of the deletion journal deletes the keys: those that were created after the
+ * backup.
+ */
+export const rememberMissingTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>
+  void (await tx.run(rememberMissing, [JSON.stringify(ids)]));

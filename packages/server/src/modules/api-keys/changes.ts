@@ -6,9 +6,10 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
+import type { Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx } from '../rate-limits/key-creation-limits.ts';
@@ -20,7 +21,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { repeatNarrowing, type Attempt } from './narrowing.ts';
+import { changedMembers, repeatNarrowing, type Attempt, type ChangedMember } from './narrowing.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import type { KeyChangeRequest, RotationRequest } from './key-request.ts';
@@ -115,6 +116,24 @@ export class KeyChanges {
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
+  }
+
+  /**
+   * {@link change} in a transaction of the caller, who records the narrowing and repeats a change of unknown outcome.
+   * @returns the entries of the deletion journal, and the changed members
+   */
+  async changeTx(
+    tx: Transaction,
+    { principal, now }: Act,
+    { accountId, id }: Pick<Operation, 'accountId' | 'id'>,
+    request: KeyChangeRequest,
+  ): Promise<{ readonly recorded: readonly Revocation[]; readonly changed: readonly ChangedMember[] }> {
+    const changed = changeOfKey(principal, request, now, this.#options.lifetimeDaysMax);
+    const plan: MakePlan = (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
+    const operation = { principal, accountId, id, now, plan, locksOwner: true };
+    const { before, after, narrowing: made } = await planTx(tx, operation, plan, await this.#admitTx(tx, operation));
+    const recorded = made.map((kind) => ({ kind, id: String(id), at: after.updatedAt }));
+    return { recorded, changed: changedMembers(before, after) };
   }
 
   /**

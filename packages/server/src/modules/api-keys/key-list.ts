@@ -3,7 +3,7 @@ import { limits, type KeySort, type KeyStateName, type ListTotal } from '@keyree
 import { dayMs } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { toTotal } from '../../foundation/database/totals.ts';
+import { countInParts } from '../../foundation/database/totals.ts';
 import { fold } from '../../foundation/fold.ts';
 import {
   countListedKeys,
@@ -71,8 +71,10 @@ export async function searchKeys(
 }
 
 /** How many keys {@link searchKeys} finds on all pages, counted up to a bound. */
-export const countKeys = async (db: Db, now: number, accountId: string, search: KeySearch): Promise<ListTotal> =>
-  toTotal(await countListedKeys(db, filterOf(now, accountId, search)));
+export function countKeys(db: Db, now: number, accountId: string, search: KeySearch): Promise<ListTotal> {
+  const filter = filterOf(now, accountId, search);
+  return countInParts(db, '', (after, rows) => countListedKeys(db, filter, after, rows));
+}
 
 function filterOf(
   now: number,

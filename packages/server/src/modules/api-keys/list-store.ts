@@ -3,7 +3,7 @@ import type { KeySort, KeyStateName } from '@keyreeve/contract';
 import type { Db } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
-import { countedRowsMax } from '../../foundation/database/totals.ts';
+import type { CountedPart } from '../../foundation/database/totals.ts';
 import { shownColumns, type KeyRow } from './store.ts';
 import { findLastUsedTimes, type UsesOf } from './use-store.ts';
 
@@ -51,13 +51,15 @@ export const endsWith: Readonly<Record<Dialect, (text: string, end: string) => s
   postgres: (text, end) => `right(${text}, length(${end})) = ${end}`,
 };
 
-// The index on the account limits the read to the account's keys.
-const filtered = (dialect: Dialect): string => `from api_keys k join accounts a on a.pk = k.account_pk
-   where a.id = $1 and ($5 = '' or ${endsWith[dialect]('k.hint', '$5')} or ${contains[dialect]('k.folded', '$6')})
+const matches = (dialect: Dialect): string =>
+  `($5 = '' or ${endsWith[dialect]('k.hint', '$5')} or ${contains[dialect]('k.folded', '$6')})
      and ($2 = '' or ($2 = 'disabled' and k.disabled_at is not null)
        or ($2 <> 'disabled' and k.disabled_at is null and (
          ($2 = 'expired' and k.expires_at <= $3) or ($2 = 'active' and (k.expires_at is null or k.expires_at > $3))
          or ($2 = 'expiring' and k.expires_at > $3 and k.expires_at <= $4))))`;
+// The index on the account limits the read to the account's keys.
+const filtered = (dialect: Dialect): string =>
+  `from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 and ${matches(dialect)}`;
 
 function pageText(dialect: Dialect, value: Value, isDescending: boolean): string {
   const place = places[value];
@@ -91,11 +93,14 @@ const pages: Readonly<Record<Exclude<KeySort, LastUsedSort>, Statement<PlacedKey
   '-expires': byExpiryDescending,
 };
 
-const countFiltered = sql<{ count: number }>('count_listed_api_keys', {
-  sqlite: `select count(*) as count from (select 1 ${filtered('sqlite')} limit ${countedRowsMax})`,
-  postgres: withTypes(
-    `select count(*) as count from (select 1 ${filtered('postgres')} limit ${countedRowsMax}) counted`,
-  ),
+// In the order of the index on account and nickname, so that each part reads its own keys only.
+const countText = (dialect: Dialect): string =>
+  `select count(*) as read, count(case when ${matches(dialect)} then 1 end) as matching, max(nickname) as last
+   from (select nickname, hint, folded, disabled_at, expires_at from api_keys
+     where account_pk = (select pk from accounts where id = $1) and nickname > $7 order by nickname limit $8) k`;
+const countPart = sql<{ read: number; matching: number; last: string | null }>('count_listed_api_keys', {
+  sqlite: countText('sqlite'),
+  postgres: withTypes(countText('postgres')),
 });
 
 type LastUsedSort = Extract<KeySort, 'lastUsed' | '-lastUsed'>;
@@ -123,9 +128,16 @@ export async function findListedKeys(
   return rowsOf(db, byLastUse(await findLastUsedTimes(db, ids), ids, { place: Number(place), id }, sort), count);
 }
 
-/** How many keys match the filter, at most {@link countedRowsMax}. */
-export const countListedKeys = async (db: Pick<Db, 'get'>, filter: KeyFilter): Promise<number> =>
-  (await db.get(countFiltered, valuesOf(filter)))?.count ?? 0;
+/** How many of the next keys match the filter. @param after the last nickname of the previous part; empty for the first one */
+export async function countListedKeys(
+  db: Pick<Db, 'get'>,
+  filter: KeyFilter,
+  after: string,
+  rows: number,
+): Promise<CountedPart<string>> {
+  const { read = 0, matching = 0, last } = (await db.get(countPart, [...valuesOf(filter), after, rows])) ?? {};
+  return { matching, last: read < rows ? undefined : (last ?? undefined) };
+}
 
 const valuesOf = ({ accountId, nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter) => [
   accountId,

@@ -80,6 +80,8 @@ export type AuditAction =
   | 'webhook.replayed'
   /** The retention has removed the events before the time in the details. */
   | 'audit.cut'
+  /** `keyreeve apply`. The target is `<generation>/<digest of the file>`. */
+  | 'installation.file_applied'
   | 'installation.journal_replayed'
   /** A rotation of the master key: both master keys open the installation until it is finished or cancelled. */
   | 'installation.master_key_rotation_started'

@@ -39,6 +39,27 @@ const insertEvents = sql('insert_audit_events', {
     order by ordinality`,
 });
 
+/** The events of transactions that append them at their ends. */
+const collecting = new WeakMap<Transaction, { readonly source: string; readonly rows: AuditRow[] }>();
+
+/**
+ * Runs the body of a transaction whose parts record events one after another. The events are appended at its end, in one call:
+ * chains are locked in ascending order, after all rows, and not for longer than in other transactions.
+ * @param source a member of the details of each event
+ */
+export async function collectingEventsTx<T>(tx: Transaction, source: string, body: () => Promise<T>): Promise<T> {
+  const rows: AuditRow[] = [];
+  collecting.set(tx, { source, rows });
+  try {
+    const result = await body();
+    collecting.delete(tx);
+    await appendAuditEventsTx(tx, rows);
+    return result;
+  } finally {
+    collecting.delete(tx);
+  }
+}
+
 /** Transactions whose events have a place and no row yet. After an error, a transaction appends no more. */
 const appending = new WeakSet<Transaction>();
 
@@ -56,6 +77,14 @@ export interface NewAuditRow extends Omit<AuditRow, 'details'> {
  *   to follow
  */
 export async function appendAuditEventsTx(tx: Transaction, rows: readonly NewAuditRow[]): Promise<void> {
+  const collected = collecting.get(tx);
+  if (collected) {
+    const details = await allInOrder(rows.map((row) => row.details));
+    const withSource = (text: string | null | undefined): string =>
+      JSON.stringify({ ...(JSON.parse(text ?? '{}') as object), source: collected.source });
+    collected.rows.push(...rows.map((row, index) => ({ ...row, details: withSource(details[index]) })));
+    return;
+  }
   if (appending.has(tx)) throw new Error('a transaction appends audit events with one call at a time');
   appending.add(tx);
   const chained = await chain(tx, rows);
@@ -151,7 +180,7 @@ const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabl
   'account.second_factor_required', 'webhook.disabled', 'webhook.deleted', 'api_key.disabled', 'api_key.rotated',
   'api_key.previous_ended', 'api_key.updated', 'account.entitlements_set', 'scope.set', 'scope.deleted',
   'service_account.manager_removed', 'api_key.leaked', 'authenticator.removed', 'passkey.removed',
-  'identity.unlinked', 'webhook.updated'`;
+  'identity.unlinked', 'webhook.updated', 'installation.file_applied'`;
 // By ranges of ids, so that each read is short however few of its events are revocations.
 const listRevocations = sql<RevocationEvent>(
   'list_revocation_events',

@@ -2,7 +2,7 @@
 import { deriveAllKeys, deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { DamagedRootKeyError, masterKeyIdOf, RootKeys } from '../../foundation/crypto/root-key.ts';
 import { BackupError, type BackupHeader, type StoredRootKey } from './format.ts';
-import { damaged, readHeader } from './read-backup.ts';
+import { damaged, readHeader, type BackupFile } from './read-backup.ts';
 
 /**
  * @param schemaNewest the newest schema that this program supports
@@ -11,12 +11,13 @@ import { damaged, readHeader } from './read-backup.ts';
  * @throws BackupError if the master key does not open the backup, Error of the file system
  */
 export async function rootKeysOfBackup(
-  path: string,
+  file: BackupFile,
   schemaNewest: number,
   masterKey: Buffer,
   current?: RootKeys,
 ): Promise<RootKeys> {
-  const header = await readHeader(path, schemaNewest);
+  const { path } = file;
+  const header = await readHeader(file, schemaNewest);
   if (current && isOf(header, current)) return current;
   if (current && isBefore(header, current)) throw new BackupError(beforeRotation(path));
   const own = openHeader(header, path, masterKey);

@@ -13,6 +13,9 @@ import type { Counts, Row } from './table.ts';
 /** The operation failed and changed nothing. The message gives the reason and the remedy. */
 export class BackupError extends Error {}
 
+/** Encrypts or decrypts in bounded memory. */
+export type ChangeBytes = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+
 export const formatName = 'keyreeve-backup';
 /** 1: before release 1.0.0. */
 export const formatVersion = 2;

@@ -127,7 +127,7 @@ async function hasHeader(path: string, keys: InstallationKeys, stamp: string): P
   try {
     // A newer program can have made it, before a downgrade.
     const { installation, madeAt }: Partial<Record<keyof BackupHeader, unknown>> = await readHeader(
-      path,
+      { path },
       Number.POSITIVE_INFINITY,
     );
     return installation === keys.check.toString('hex') && typeof madeAt === 'string' && stampOf(madeAt) === stamp;

@@ -1,12 +1,13 @@
 /** Reads a backup: verifies its installation in the first line, and its integrity in the last line. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { linesOf } from '../../foundation/lines.ts';
 import { madeBeforeFirstRelease } from '../../foundation/made-before.ts';
 import { openLine, sealedLineBytesMax } from '../../foundation/sealed-line.ts';
+import { DecryptionError } from './encryption.ts';
 import {
   BackupError,
   endMacOf,
@@ -15,25 +16,33 @@ import {
   type BackupEnd,
   type BackupHeader,
   type BackupRows,
+  type ChangeBytes,
 } from './format.ts';
 import type { Counts } from './table.ts';
 
+export interface BackupFile {
+  readonly path: string;
+  /** Undefined: an encrypted file is rejected. */
+  readonly decrypt?: ChangeBytes | undefined;
+}
+
 /** @param schemaNewest the newest schema that this program knows @throws BackupError, Error of the file system */
-export async function readHeader(path: string, schemaNewest: number): Promise<BackupHeader> {
-  for await (const line of backupLinesOf(path)) return acceptHeader(line, path, schemaNewest);
-  throw damaged(path);
+export async function readHeader(file: BackupFile, schemaNewest: number): Promise<BackupHeader> {
+  for await (const line of backupLinesOf(file)) return acceptHeader(line, file.path, schemaNewest);
+  throw damaged(file.path);
 }
 
 /**
  * Yields the rows. The backup is verified after the last row, so the caller must be able to undo what it did with them.
  * @throws BackupError at the latest at the end, for a file that is damaged or was edited
  */
-export async function* readRows(path: string, keys: InstallationKeys): AsyncGenerator<BackupRows> {
+export async function* readRows(file: BackupFile, keys: InstallationKeys): AsyncGenerator<BackupRows> {
+  const { path } = file;
   const digest = createHash('sha256');
   const counts: Record<string, number> = {};
   let isHeader = true;
   let counted: Counts | undefined;
-  for await (const line of backupLinesOf(path)) {
+  for await (const line of backupLinesOf(file)) {
     if (counted) throw damaged(path);
     if (isHeader) {
       digest.update(line).update('\n');
@@ -57,8 +66,8 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
 }
 
 /** Verifies that the file is complete and unchanged. @throws BackupError otherwise */
-export async function verifyBackup(path: string, keys: InstallationKeys): Promise<void> {
-  const rows = readRows(path, keys);
+export async function verifyBackup(file: BackupFile, keys: InstallationKeys): Promise<void> {
+  const rows = readRows(file, keys);
   while (!(await rows.next()).done);
 }
 
@@ -92,31 +101,60 @@ const areEqual = (found: Counts, counted: Counts): boolean =>
   );
 
 /** Lines without their line feeds. @throws BackupError for a last line without a line feed */
-async function* backupLinesOf(path: string): AsyncGenerator<Buffer> {
-  const isCompressed = await startsLikeGzip(path);
+async function* backupLinesOf({ path, decrypt }: BackupFile): AsyncGenerator<Buffer> {
   const file = createReadStream(path);
-  const stream = isCompressed ? file.pipe(createGunzip()) : file;
-  file.on('error', (error) => stream.destroy(error));
   try {
-    for await (const { bytes, isEnded } of linesOf(stream as AsyncIterable<Buffer>, sealedLineBytesMax)) {
+    for await (const { bytes, isEnded } of linesOf(plainBytes(file, { path, decrypt }), sealedLineBytesMax)) {
       if (!bytes) throw damaged(path);
       if (!isEnded) throw new BackupError(`${path} is cut off: its end is missing`);
       yield bytes;
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) throw damaged(path);
-    throw error;
+    const isOfBytes =
+      error instanceof DecryptionError ||
+      (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'));
+    throw isOfBytes ? damaged(path) : error;
   } finally {
     file.destroy();
   }
 }
 
-async function startsLikeGzip(path: string): Promise<boolean> {
-  const handle = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
-  } finally {
-    await handle.close();
+/** Decrypts and decompresses what is encrypted or compressed. */
+async function* plainBytes(
+  source: AsyncIterable<Uint8Array>,
+  { path, decrypt }: BackupFile,
+): AsyncGenerator<Uint8Array> {
+  const file = await withStart(source);
+  const isEncrypted = file.start.subarray(0, ageStart.length).equals(ageStart);
+  if (isEncrypted && !decrypt)
+    throw new BackupError(`${path} is encrypted; name the file of its identity with --identity`);
+  const { start, bytes } = isEncrypted && decrypt ? await withStart(decrypt(file.bytes)) : file;
+  const isCompressed = start.length >= 2 && start.readUInt16BE() === 0x1f8b;
+  // An error of one stream ends both, and the loop throws it.
+  yield* isCompressed ? pipeline(bytes, createGunzip(), () => undefined) : bytes;
+}
+
+/** The first line of every encrypted file (C2SP age, section “Header”). */
+const ageStart = Buffer.from('age-encryption.org/v1\n');
+
+/** @returns the first bytes, at most those of the longest of the marks, and all bytes */
+async function withStart(
+  source: AsyncIterable<Uint8Array>,
+): Promise<{ start: Buffer; bytes: AsyncIterable<Uint8Array> }> {
+  const chunks = source[Symbol.asyncIterator]();
+  let start = Buffer.alloc(0);
+  while (start.length < ageStart.length) {
+    const { done, value } = await chunks.next();
+    if (done === true) break;
+    start = Buffer.concat([start, value]);
   }
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    try {
+      if (start.length > 0) yield start;
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+    } finally {
+      await chunks.return?.();
+    }
+  }
+  return { start, bytes: bytes() };
 }

@@ -11,7 +11,8 @@ import {
   unconfirmEmailsTx,
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
-import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx } from '../api-keys/bulk-store.ts';
+import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx, rememberMissingTx } from '../api-keys/bulk-store.ts';
+import { raiseGenerationTx, rememberDeletionsTx } from '../apply/store.ts';
 import { endLeakedSecretsTx, rememberLeakedSecretsTx } from '../leaks/replay.ts';
 import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
@@ -35,12 +36,14 @@ import { system } from '../../foundation/principal.ts';
 
 interface Deletion {
   readonly action: AuditAction;
+  /** Applies to all recorded deletions, also of what the database does not have: it must not be created again. */
+  readonly always?: (tx: Transaction, ids: readonly string[], now: number) => Promise<void>;
   readonly apply: (tx: Transaction, ids: readonly string[], now: number) => Promise<void>;
 }
 
 const deletions: Readonly<Record<FinalKind | 'account_disabled', Deletion>> = {
-  api_key: { action: 'api_key.deleted', apply: deleteKeysTx },
-  account: { action: 'account.deleted', apply: deleteAccountsTx },
+  api_key: { action: 'api_key.deleted', apply: deleteKeysTx, always: rememberMissingTx },
+  account: { action: 'account.deleted', apply: deleteAccountsTx, always: rememberDeletionsTx },
   account_disabled: { action: 'account.disabled', apply: disableAccountsTx },
   signing_key: { action: 'signing_key.revoked', apply: revokeSigningKeysTx },
 };
@@ -54,9 +57,10 @@ export async function repeatDeletionsTx(
   ids: readonly string[],
   now: number,
 ): Promise<number> {
+  const { action, apply, always } = deletions[kind];
   const found = await findListed(tx, kind, ids);
+  await always?.(tx, ids, now);
   if (found.length === 0) return 0;
-  const { action, apply } = deletions[kind];
   await apply(
     tx,
     found.map(({ target }) => target),
@@ -81,7 +85,7 @@ interface Change {
   readonly apply: (tx: Transaction, changes: readonly DatedId[], now: number) => Promise<void>;
   readonly details?: AuditDetails;
   /** Applies to all recorded changes, also to those that the database has. */
-  readonly always?: (tx: Transaction, recorded: readonly DatedId[]) => void;
+  readonly always?: (tx: Transaction, recorded: readonly DatedId[], now: number) => void | Promise<void>;
 }
 
 const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
@@ -112,7 +116,11 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     action: 'webhook.disabled',
     apply: (tx, list, now) => disableEndpointsTx(tx, idsOf(list), now),
   },
-  webhook_deleted: { action: 'webhook.deleted', apply: (tx, list) => deleteEndpointsTx(tx, idsOf(list)) },
+  webhook_deleted: {
+    action: 'webhook.deleted',
+    apply: (tx, list) => deleteEndpointsTx(tx, idsOf(list)),
+    always: (tx, list, now) => rememberDeletionsTx(tx, idsOf(list), now),
+  },
   api_key_narrowed: {
     action: 'api_key.disabled',
     // The previous secret may be one that has been ended.
@@ -140,6 +148,10 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   authenticator_removed: { action: 'authenticator.removed', apply: removeAppsTx },
   passkey_removed: { action: 'passkey.removed', apply: (tx, list) => removePasskeysTx(tx, idsOf(list)) },
   identity_unlinked: { action: 'identity.unlinked', apply: (tx, list) => unlinkIdentitiesTx(tx, idsOf(list)) },
+  file_applied: {
+    action: 'installation.file_applied',
+    apply: (tx, list, now) => raiseGenerationTx(tx, idsOf(list), now),
+  },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 
@@ -151,7 +163,7 @@ export async function repeatChangesTx(
   now: number,
 ): Promise<string[]> {
   const { action, apply, details, always } = changes[kind];
-  always?.(tx, recorded);
+  await always?.(tx, recorded, now);
   const found = await findLostChanges(tx, kind, recorded);
   if (found.length === 0) return [];
   await apply(

@@ -85,6 +85,8 @@ export interface Replayed {
   readonly passkeysRemoved: number;
   /** Number of identities of single sign-on that were unlinked from their accounts. */
   readonly identitiesUnlinked: number;
+  /** Files of `keyreeve apply` whose generations the database had lost. */
+  readonly filesApplied: number;
 }
 
 export interface ReplayResult {
@@ -113,6 +115,7 @@ const countOf = {
   authenticator_removed: 'authenticatorsRemoved',
   passkey_removed: 'passkeysRemoved',
   identity_unlinked: 'identitiesUnlinked',
+  file_applied: 'filesApplied',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -206,6 +209,7 @@ export const nothingReplayed: Replayed = {
   authenticatorsRemoved: 0,
   passkeysRemoved: 0,
   identitiesUnlinked: 0,
+  filesApplied: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

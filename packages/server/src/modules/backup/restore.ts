@@ -23,7 +23,7 @@ import { insertRootKeyTx, listRootKeys } from '../../foundation/database/root-ke
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
-import { readHeader, readRows, verifyBackup } from './read-backup.ts';
+import { readHeader, readRows, verifyBackup, type BackupFile } from './read-backup.ts';
 import { isRunning } from '../overview/attention.ts';
 import { listAllInstances } from '../overview/store.ts';
 import {
@@ -38,14 +38,13 @@ import {
 } from './store.ts';
 import type { Counts } from './table.ts';
 
-export interface RestoreOptions extends Core {
+export interface RestoreOptions extends Core, BackupFile {
   /** Derive from `rootKeys`. */
   readonly keys: InstallationKeys;
   /** Those of the backup (`rootKeysOfBackup`). */
   readonly rootKeys: RootKeys;
   /** The check of the installation in the database when `rootKeys` were chosen; undefined if there was none. */
   readonly replacedCheck: Uint8Array | undefined;
-  readonly path: string;
   /** The installation's own journal; undefined without one. */
   readonly journal: DeletionJournal | undefined;
   /** Further journals. */
@@ -74,13 +73,13 @@ export interface Restored extends ReplayResult {
 /** @throws BackupError, JournalError, DomainError `unavailable`; nothing was changed then */
 export async function restoreBackup(principal: Principal, options: RestoreOptions): Promise<Restored> {
   const { db, keys, path } = options;
-  const header = await readHeader(path, newestSchema(db.dialect));
+  const header = await readHeader(options, newestSchema(db.dialect));
   if (header.installation !== keys.check.toString('hex')) throw new BackupError(`${path} is of another installation`);
   const reason = await describeNewerSchema(db);
   if (reason !== undefined)
     throw new BackupError(`${reason}; restore with the version that migrated it, or into a new database`);
   // The file is read twice, so no row of an unverified file reaches a statement.
-  await verifyBackup(path, keys);
+  await verifyBackup(options, keys);
   // Created when it is needed.
   const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
@@ -97,11 +96,7 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
  * Fills the second file of an embedded database, after the commit of the first one, which belongs to no second file until then. If
  * this process is killed between the two, or the second file cannot be written, usage and times of last use are lost.
  */
-async function restoreUsage(
-  db: Db,
-  restored: Restored,
-  { path, keys }: Pick<RestoreOptions, 'path' | 'keys'>,
-): Promise<Restored> {
+async function restoreUsage(db: Db, restored: Restored, options: RestoreOptions): Promise<Restored> {
   const tables = tablesIn(db.dialect, 'usage');
   try {
     await db.usageFile?.reopen();
@@ -109,7 +104,7 @@ async function restoreUsage(
       async (tx) => {
         // A running service may have written since the file was opened again.
         await clearTablesTx(tx, tables);
-        return load(tx, path, keys, tables);
+        return load(tx, options, tables);
       },
       { isLong: true },
     );
@@ -129,8 +124,7 @@ async function restoreWithin(
   principal: Principal,
   options: RestoreOptions & { readonly header: BackupHeader; readonly spool: string },
 ): Promise<Restored> {
-  const { db, clock, keys, rootKeys, path, journal, journalFolders, mayReplace, acceptsRevival, header, spool } =
-    options;
+  const { db, clock, keys, rootKeys, journal, journalFolders, mayReplace, acceptsRevival, header, spool } = options;
   await lockTablesTx(tx);
   await assertSameTx(tx, options);
   const isReplacing = await holdsRows(tx);
@@ -158,7 +152,7 @@ async function restoreWithin(
 
   const tables = tablesIn(db.dialect, 'main');
   await clearTablesTx(tx, tables);
-  const rows = await load(tx, path, keys, tables);
+  const rows = await load(tx, options, tables);
   await forgetUsageFileTx(tx);
   for (const row of wrappings.length > 0 ? wrappings : rootKeys.rows) await insertRootKeyTx(tx, row);
   await continueIdsTx(tx, survey.newestEvent);
@@ -238,16 +232,15 @@ function assertComplete({ completeUntil, periods, folders }: Survey, { madeAt }:
 /** Loads the rows of some tables. */
 async function load(
   tx: Transaction,
-  path: string,
-  keys: InstallationKeys,
+  options: BackupFile & Pick<RestoreOptions, 'keys'>,
   loaded: readonly StoredTable[],
 ): Promise<Counts> {
   const tables = storedTables.filter(({ isInBackup }) => isInBackup);
   const counts: Record<string, number> = {};
   for (const { name } of tables.filter((table) => loaded.includes(table))) counts[name] = 0;
-  for await (const { table: name, rows } of readRows(path, keys)) {
+  for await (const { table: name, rows } of readRows(options, options.keys)) {
     const table = tables.find((candidate) => candidate.name === name);
-    if (!table) throw new BackupError(`${path} has rows of ${name}, which is not a table of a backup`);
+    if (!table) throw new BackupError(`${options.path} has rows of ${name}, which is not a table of a backup`);
     if (!loaded.includes(table)) continue;
     await insertRowsTx(tx, table, rows);
     counts[name] = (counts[name] ?? 0) + rows.length;

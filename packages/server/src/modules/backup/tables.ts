@@ -3,6 +3,7 @@
  * schema of both databases, so a migration that adds a column without adding it here fails.
  */
 import { accountTables } from './account-tables.ts';
+import { applyTables } from './apply-tables.ts';
 import { keyTables } from './key-tables.ts';
 import { overviewTables } from './overview-tables.ts';
 import { retentionTables } from './retention-tables.ts';
@@ -84,6 +85,7 @@ export const tables: readonly Table[] = [
     isInBackup: true,
   },
   ...retentionTables,
+  ...applyTables,
   // A restore ends every session.
   {
     name: 'sessions',

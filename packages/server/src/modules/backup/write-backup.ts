@@ -1,9 +1,12 @@
-/** Makes a backup from one snapshot of the database, while the service runs. The file appears when it is complete. */
+/**
+ * Makes a backup from one snapshot of the database, while the service runs. A file appears when it is complete. A stream has the
+ * last line only if everything before it was sent.
+ */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Core } from '../../foundation/core.ts';
@@ -25,6 +28,7 @@ import {
   formatVersion,
   type BackupEnd,
   type BackupHeader,
+  type ChangeBytes,
   type StoredRootKey,
 } from './format.ts';
 import { verifyBackup } from './read-backup.ts';
@@ -35,13 +39,21 @@ export interface BackupOptions extends Core {
   readonly keys: InstallationKeys;
   /** Version of the program. */
   readonly version: string;
-  /** Compressed when it ends in `.gz`. */
-  readonly path: string;
-  /** Whether the file is read and verified before it gets its name. Default: false. */
-  readonly isReadBack?: boolean;
+  /** Default: the bytes are not encrypted. */
+  readonly encrypt?: ChangeBytes | undefined;
   /** Receives why the backup lacks usage and times of last use: the second file of an SQLite database cannot be read. */
   readonly onUsageMissing?: (error: DomainError) => void;
 }
+
+export interface BackupFileOptions extends BackupOptions {
+  /** Compressed when it ends in `.gz` or `.gz.age`. */
+  readonly path: string;
+  /** Whether the file is read and verified before it gets its name, which needs an unencrypted one. Default: false. */
+  readonly isReadBack?: boolean;
+}
+
+/** Resolves when all bytes are stored. If `bytes` throws, what it has stored is not complete. */
+export type Sink = (bytes: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** By error code: what to do. */
 const remedies: Readonly<Record<string, string>> = {
@@ -54,29 +66,15 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /** @returns the number of rows by table @throws BackupError if the file exists or cannot be written */
-export async function writeBackup(options: BackupOptions): Promise<Counts> {
-  const { db, keys, clock, version, path, isReadBack = false, onUsageMissing = () => undefined } = options;
-  const base: Omit<BackupHeader, 'rootKeys'> = {
-    format: formatName,
-    version: formatVersion,
-    program: version,
-    schema: newestSchema(db.dialect),
-    rules: rulesVersion,
-    dialect: db.dialect,
-    madeAt: toInstant(clock.now()),
-    installation: keys.check.toString('hex'),
-  };
-  const counts: Record<string, number> = {};
+export async function writeBackup(options: BackupFileOptions): Promise<Counts> {
+  const { db, keys, path, isReadBack = false } = options;
+  let counts: Counts = {};
   try {
     await createComplete(path, async (draft) => {
-      await db.snapshot((reader) =>
-        withUsage(db, { reader, onUsageMissing }, async (source) => {
-          const header = { ...base, rootKeys: await rootKeysIn(reader) };
-          const lines = Readable.from(linesOf(source, header, keys, counts));
-          const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
-          await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
-        }),
-      );
+      counts = await makeBackup(options, {
+        isCompressed: /\.gz(?:\.age)?$/.test(path),
+        sink: (bytes) => pipeline(bytes, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })),
+      });
       if (isReadBack) await readBack(draft, keys);
       // After the steps that can take minutes: a restore rejects a backup from before a rotation.
       if (await isRotated(db, keys)) throw new BackupError(rotatedMeanwhile);
@@ -92,6 +90,54 @@ export async function writeBackup(options: BackupOptions): Promise<Counts> {
   return counts;
 }
 
+/** Sends a compressed backup. @returns the number of rows by table @throws BackupError, the error of `sink` */
+export async function sendBackup(options: BackupOptions, sink: Sink): Promise<Counts> {
+  const { db, keys } = options;
+  const assertSame = async (): Promise<void> => {
+    if (await isRotated(db, keys)) throw new BackupError(rotatedMeanwhile);
+  };
+  const counts = await makeBackup(options, { isCompressed: true, beforeEnd: assertSame, sink });
+  // Again, because a rotation may have committed after the last line was sent. A restore rejects the backup.
+  await assertSame();
+  return counts;
+}
+
+interface Way {
+  readonly isCompressed: boolean;
+  /** Called when all rows have been sent, before the last line. */
+  readonly beforeEnd?: () => Promise<void>;
+  readonly sink: Sink;
+}
+
+/** A generator, so that an error of the sink is not one of the compression, which the pipeline would report instead. */
+const unchanged: ChangeBytes = async function* unchanged(bytes) {
+  yield* bytes;
+};
+
+async function makeBackup(options: BackupOptions, { isCompressed, beforeEnd, sink }: Way): Promise<Counts> {
+  const { db, keys, clock, version, encrypt = unchanged, onUsageMissing = () => undefined } = options;
+  const base: Omit<BackupHeader, 'rootKeys'> = {
+    format: formatName,
+    version: formatVersion,
+    program: version,
+    schema: newestSchema(db.dialect),
+    rules: rulesVersion,
+    dialect: db.dialect,
+    madeAt: toInstant(clock.now()),
+    installation: keys.check.toString('hex'),
+  };
+  const counts: Record<string, number> = {};
+  await db.snapshot((reader) =>
+    withUsage(db, { reader, onUsageMissing, beforeEnd }, async (source) => {
+      const header = { ...base, rootKeys: await rootKeysIn(reader) };
+      const lines = Readable.from(linesOf(source, header, keys, counts));
+      const compression = isCompressed ? createGzip() : new PassThrough();
+      await pipeline(lines, compression, (bytes: AsyncIterable<Uint8Array>) => sink(encrypt(bytes)));
+    }),
+  );
+  return counts;
+}
+
 const isRotated = async (db: Db, { check }: InstallationKeys): Promise<boolean> =>
   (await isInstallationOf(db, check)) === false;
 
@@ -104,7 +150,7 @@ const rootKeysIn = async (reader: Reader): Promise<StoredRootKey[]> =>
 
 async function readBack(draft: string, keys: InstallationKeys): Promise<void> {
   try {
-    await verifyBackup(draft, keys);
+    await verifyBackup({ path: draft }, keys);
   } catch (error) {
     if (!(error instanceof BackupError)) throw error;
     throw new BackupError(`no backup was written: ${error.message} after it was written. Check the disk.`);
@@ -123,6 +169,7 @@ interface Source {
   /** Of the tables of usage; undefined if their file cannot be read. Default: `reader`. */
   readonly usage?: Reader | undefined;
   readonly onUsageMissing: (error: DomainError) => void;
+  readonly beforeEnd: (() => Promise<void>) | undefined;
 }
 
 /** Also reads the second file of an embedded database. Without it, the backup has everything but usage and times of last use. */
@@ -142,7 +189,7 @@ async function withUsage(db: Db, source: Source, write: (source: Source) => Prom
 }
 
 async function* linesOf(
-  { reader, usage, onUsageMissing }: Source,
+  { reader, usage, onUsageMissing, beforeEnd }: Source,
   header: BackupHeader,
   keys: InstallationKeys,
   counts: Record<string, number>,
@@ -168,5 +215,6 @@ async function* linesOf(
       onUsageMissing(error);
     }
   }
+  await beforeEnd?.();
   yield sealLine({ counts } satisfies BackupEnd, endMacOf(keys, digest));
 }

@@ -28,6 +28,7 @@ export const changeKinds = [
   'authenticator_removed',
   'passkey_removed',
   'identity_unlinked',
+  'file_applied',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -47,7 +48,8 @@ export interface Revocation {
   /**
    * Id of the deleted or changed object. For `recovery_code_used`: the keyed hash of the
    * recovery code, in hexadecimal. For `manager_removed`: the ids of the service account and of the manager, with a
-   * slash between them. For `secret_leaked`: the stored hash of the secret, in lower-case hexadecimal.
+   * slash between them. For `file_applied`: the generation and the digest of the file, with a slash between them; files of
+   * earlier generations are rejected afterwards. For `secret_leaked`: the stored hash of the secret, in lower-case hexadecimal.
    */
   readonly id: string;
   /** In milliseconds. */
@@ -100,6 +102,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'authenticator.removed': 'authenticator_removed',
   'passkey.removed': 'passkey_removed',
   'identity.unlinked': 'identity_unlinked',
+  'installation.file_applied': 'file_applied',
   'recovery_codes.replaced': 'recovery_codes_replaced',
   'recovery_code.used': 'recovery_code_used',
   'account.second_factor_required': 'second_factor_required',

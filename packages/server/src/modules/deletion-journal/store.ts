@@ -167,6 +167,13 @@ const findManagers = sql<FoundChange>('find_removed_managers', {
     .sqlite,
   postgres: managersIn(`split_part(given.id, '/', 1)`, `split_part(given.id, '/', 2)`).postgres,
 });
+const filesIn = (generation: string) =>
+  onList(`select null as "accountId", given.id as target, given.id, given.at from {dated}
+    where not exists (select 1 from applied_file f where f.generation >= cast(${generation} as bigint))`);
+const findFiles = sql<FoundChange>('find_forgotten_applied_files', {
+  sqlite: filesIn(`substr(given.id, 1, instr(given.id, '/') - 1)`).sqlite,
+  postgres: filesIn(`split_part(given.id, '/', 1)`).postgres,
+});
 // The lookup is that of the hash.
 const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
   `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
@@ -210,6 +217,7 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   authenticator_removed: findApps,
   passkey_removed: findPasskeys,
   identity_unlinked: findIdentities,
+  file_applied: findFiles,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

@@ -44,7 +44,7 @@ export function contractRoutes({ hasConsole, ...options }: PublishedPages): read
 
 const pageType = 'text/html; charset=utf-8';
 
-/** It has the version of the contract, not that of the program (ASVS 13.4.6), which only the changelog at `/docs` names. */
+/** It has the version of the contract, not that of the program (ASVS 13.4.6), which no response to strangers names. */
 const infoOf = (basePath: BasePath, hasDocs: boolean) => ({
   name: 'Keyreeve' as const,
   contractVersion: contract.contractVersion,

@@ -1,4 +1,5 @@
 /** SQL of the log of mail. */
+import { limits } from '@keyreeve/contract/limits';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -98,15 +99,33 @@ const deleteOld = sql(
   'delete_old_mail',
   `delete from mail_log where id in (select id from mail_log where created_at < $1 order by created_at limit $2)`,
 );
-const deleteExcess = sql(
-  'delete_excess_mail',
-  `delete from mail_log where id in (select id from mail_log order by created_at desc, id desc limit $1 offset $2)`,
+const deleteExcessOfAccount = sql(
+  'delete_excess_mail_of_account',
+  `delete from mail_log where id in (
+     select id from mail_log where account_pk = (select account_pk from mail_log where id = $1)
+     order by created_at desc, id desc limit 10 offset ${limits.mailLogPerAccountMax})`,
+);
+const countExcess = sql<{ count: number }>(
+  'count_excess_mail',
+  'select count(*) as count from (select 1 from mail_log limit $1 offset $2) excess',
+);
+// Without an account of their own, many strangers could otherwise push out the mail of accounts. In the order of an index.
+const deleteOfSignUps = sql(
+  'delete_mail_of_sign_ups',
+  `delete from mail_log where id in (
+     select m.id from accounts a join mail_log m on m.account_pk = a.pk where a.signed_up_at is not null
+     order by a.signed_up_at limit $1)`,
+);
+const deleteOldest = sql(
+  'delete_oldest_mail',
+  'delete from mail_log where id in (select id from mail_log order by created_at, id limit $1)',
 );
 
-/** Records an attempt, unless no account has, had or has requested the email address. */
+/** Records an attempt, unless no account has, had or has requested the email address. Deletes what the account has beyond its bound. */
 export async function saveMailTx(tx: Transaction, mail: TriedMailRow): Promise<void> {
   const { id, email, canonicalEmail, purpose, createdAt, triedAt, failure } = mail;
-  await tx.run(save, [id, email, canonicalEmail, purpose, createdAt, triedAt, failure ?? '']);
+  if ((await tx.run(save, [id, email, canonicalEmail, purpose, createdAt, triedAt, failure ?? ''])) > 0)
+    await tx.run(deleteExcessOfAccount, [id]);
 }
 
 /** The most recent first. */
@@ -133,6 +152,11 @@ export function findLastSearched(
 export const deleteOldMail = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteOld, [before, rowsMax]));
 
-/** Deletes the oldest mails beyond `keptMax`. @returns the number of deleted rows, at most `rowsMax` */
+/** Deletes mails beyond `keptMax`: first those of unverified sign-ups, then the oldest. @returns their number, at most `rowsMax` */
 export const deleteExcessMail = (db: Db, keptMax: number, rowsMax: number): Promise<number> =>
-  db.transaction((tx) => tx.run(deleteExcess, [rowsMax, keptMax]));
+  db.transaction(async (tx) => {
+    const excess = (await tx.get(countExcess, [rowsMax, keptMax]))?.count ?? 0;
+    const ofSignUps = excess === 0 ? 0 : await tx.run(deleteOfSignUps, [excess]);
+    if (ofSignUps < excess) await tx.run(deleteOldest, [excess - ofSignUps]);
+    return excess;
+  });

@@ -2,7 +2,7 @@
 import { limits, scopePattern } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import {
   findEntitlements,
@@ -11,7 +11,7 @@ import {
   type EntitlementsRow,
 } from '../accounts/entitlement-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
-import type { RecordingCore } from '../deletion-journal/revocation.ts';
+import type { RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { countManagedChangeTx, type ManagedChangeLimits } from '../rate-limits/key-change-limits.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
@@ -77,6 +77,25 @@ export class Entitlements {
       },
     });
   }
+}
+
+/**
+ * {@link Entitlements.set} in a transaction of the caller, who records the narrowing and repeats a change of unknown outcome.
+ * @returns the entries of the deletion journal, and whether anything changed
+ */
+export async function setEntitlementsTx(
+  tx: Transaction,
+  { principal, now }: Act,
+  accountId: string,
+  names: readonly string[],
+): Promise<{ readonly recorded: readonly Revocation[]; readonly isChanged: boolean }> {
+  assertValid(names);
+  const before = await lockTx(tx, accountId);
+  await assertEntitleable(tx, names, toNames(before.entitlements));
+  const text = names.length === 0 ? null : names.toSorted().join(' ');
+  if (text === before.entitlements) return { recorded: [], isChanged: false };
+  const { at, removed } = await storeTx(tx, { principal, accountId, now, text }, before);
+  return { recorded: removed.length > 0 ? [{ kind: 'entitlements_removed', id: accountId, at }] : [], isChanged: true };
 }
 
 interface Change {

@@ -5,14 +5,14 @@
 import { limits, scopePattern, type ScopeRequest } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
 import { withoutNeededJoiners } from '../../foundation/joiners.ts';
 import { isPrintable } from '../../foundation/printable.ts';
 import { findEntitlements } from '../accounts/entitlement-store.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { ChangeKind, RecordingCore } from '../deletion-journal/revocation.ts';
+import type { ChangeKind, RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import * as store from './store.ts';
@@ -90,28 +90,7 @@ export class ScopeCatalogue {
    *   `catalogue_full`, `invalid_access_token`, `unavailable`
    */
   async set(principal: Principal, name: string, given: Partial<ScopeRequest>): Promise<ScopeRow> {
-    assertDeclarable(name);
-    assertDescription(given.description ?? '');
-    const plan: MakePlan = (before, scopesCount, now) => {
-      if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
-      const { description = before?.description ?? '', entitled = before?.needsEntitlement === 1 } = given;
-      const needsEntitlement = entitled ? 1 : 0;
-      const isSame =
-        before?.deletedAt === null &&
-        before.description === description &&
-        before.needsEntitlement === needsEntitlement;
-      // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
-      if (isSame)
-        return { after: { ...before, revision: before.revision + 1 }, event: undefined, narrowing: undefined };
-      // A deleted scope is in force on no key.
-      const isNarrowing = entitled && before?.needsEntitlement !== 1 && (before?.deletedAt ?? null) === null;
-      const details = { entitled: needsEntitlement, narrowed: isNarrowing ? ['entitled'] : [] };
-      return {
-        after: { ...versionAfter(before, name, now), description, needsEntitlement, deletedAt: null },
-        event: { action: 'scope.set', details },
-        narrowing: isNarrowing ? 'scope_entitled' : undefined,
-      };
-    };
+    const plan = planSet(name, given);
     return this.#make({ principal, name, plan, kind: `set ${JSON.stringify([given.entitled, given.description])}` });
   }
 
@@ -120,17 +99,8 @@ export class ScopeCatalogue {
    * @throws DomainError `scope_not_found`, `invalid_access_token`, `unavailable`
    */
   async delete(principal: Principal, name: string): Promise<void> {
-    const plan: MakePlan = (before, _scopesCount, now) => {
-      if (!before || before.deletedAt !== null) throw notFound(name);
-      const version = versionAfter(before, name, now);
-      return {
-        after: { ...before, ...version, deletedAt: version.updatedAt },
-        event: { action: 'scope.deleted', details: {} },
-        narrowing: 'scope_deleted',
-      };
-    };
     if (!isScopeName(name)) throw notFound(name);
-    await this.#make({ principal, name, plan, kind: 'delete' });
+    await this.#make({ principal, name, plan: planDeletion(name), kind: 'delete' });
   }
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed scope */
@@ -157,6 +127,66 @@ export class ScopeCatalogue {
     });
     return after;
   }
+}
+
+/** @throws DomainError as {@link ScopeCatalogue.set} */
+function planSet(name: string, given: Partial<ScopeRequest>): MakePlan {
+  assertDeclarable(name);
+  assertDescription(given.description ?? '');
+  return (before, scopesCount, now) => {
+    if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
+    const { description = before?.description ?? '', entitled = before?.needsEntitlement === 1 } = given;
+    const needsEntitlement = entitled ? 1 : 0;
+    const isSame =
+      before?.deletedAt === null && before.description === description && before.needsEntitlement === needsEntitlement;
+    // The new revision ends repetitions of earlier changes of unknown outcome, which this one replaces.
+    if (isSame) return { after: { ...before, revision: before.revision + 1 }, event: undefined, narrowing: undefined };
+    // A deleted scope is in force on no key.
+    const isNarrowing = entitled && before?.needsEntitlement !== 1 && (before?.deletedAt ?? null) === null;
+    const details = { entitled: needsEntitlement, narrowed: isNarrowing ? ['entitled'] : [] };
+    return {
+      after: { ...versionAfter(before, name, now), description, needsEntitlement, deletedAt: null },
+      event: { action: 'scope.set', details },
+      narrowing: isNarrowing ? 'scope_entitled' : undefined,
+    };
+  };
+}
+
+/** @throws DomainError as {@link ScopeCatalogue.delete} */
+const planDeletion =
+  (name: string): MakePlan =>
+  (before, _scopesCount, now) => {
+    if (!before || before.deletedAt !== null) throw notFound(name);
+    const version = versionAfter(before, name, now);
+    return {
+      after: { ...before, ...version, deletedAt: version.updatedAt },
+      event: { action: 'scope.deleted', details: {} },
+      narrowing: 'scope_deleted',
+    };
+  };
+
+/** The result of a change in a transaction of the caller, who records the narrowing and repeats a change of unknown outcome. */
+interface ChangedScope {
+  readonly recorded: readonly Revocation[];
+  readonly isChanged: boolean;
+}
+
+/** {@link ScopeCatalogue.set} in a transaction of the caller. */
+export const setScopeTx = (
+  tx: Transaction,
+  act: Act,
+  name: string,
+  given: Partial<ScopeRequest>,
+): Promise<ChangedScope> => changeTx(tx, act, name, planSet(name, given));
+
+/** {@link ScopeCatalogue.delete} in a transaction of the caller. */
+export const deleteScopeTx = (tx: Transaction, act: Act, name: string): Promise<ChangedScope> =>
+  changeTx(tx, act, name, planDeletion(name));
+
+async function changeTx(tx: Transaction, { principal, now }: Act, name: string, plan: MakePlan): Promise<ChangedScope> {
+  const operation = { principal, name, plan, kind: '' };
+  const { after, event, narrowing: kind } = await planTx(tx, operation, now, await lockTx(tx, name));
+  return { recorded: kind ? [{ kind, id: name, at: after.updatedAt }] : [], isChanged: event !== undefined };
 }
 
 interface Operation {

@@ -104,6 +104,20 @@ export class ServiceAccounts {
   }
 
   /**
+   * Creates a service account without a creator and managers, in a transaction of the caller: administrators and operators manage
+   * it, and can add managers.
+   * @throws DomainError `nickname_invalid`
+   */
+  async createUnmanagedTx(tx: Transaction, { principal, now }: Act, id: string, givenName: string): Promise<void> {
+    const name = validateNickname(givenName, '/name');
+    await insertServiceAccountTx(tx, id, now);
+    const row = { id, name, externalId: null, creatorId: null, createdAt: now, updatedAt: now };
+    await store.storeNewTx(tx, row);
+    const event = { at: now, principal, action: 'service_account.created', accountId: id } as const;
+    await recordAccountEventTx(tx, { ...event, details: { name, externalId: null, manager: null } });
+  }
+
+  /**
    * One page of the service accounts that the principal manages, in the order in which it became a manager. With an external
    * id, only one that its own account has created.
    * @throws DomainError `invalid_request` for a cursor that is not from this list, a bad external id, or a total of another page

@@ -79,11 +79,18 @@ const pageByExternalId = sql<ManagedRow>(
   `${managed} and s.external_id = $5 and s.creator_pk = m.manager_pk and ${after}`,
 );
 
+// Of an index only.
 const countManaged = sql<{ count: number }>(
   'count_managed_service_accounts',
-  `select count(*) as count from (select 1 from service_account_managers m join service_accounts s on s.account_pk = m.service_pk
-     where m.manager_pk = ${pkOf('$1')} and ($2 = '' or s.external_id = $2 and s.creator_pk = m.manager_pk)
-     limit ${countedRowsMax}) counted`,
+  `select count(*) as count from (select 1 from service_account_managers
+     where manager_pk = ${pkOf('$1')} limit ${countedRowsMax}) counted`,
+);
+// At most one.
+const countByExternalId = sql<{ count: number }>(
+  'count_service_accounts_by_external_id',
+  `select count(*) as count from service_accounts s
+     join service_account_managers m on m.service_pk = s.account_pk and m.manager_pk = s.creator_pk
+   where s.external_id = $2 and s.creator_pk = ${pkOf('$1')}`,
 );
 
 const insertManager = sql(
@@ -174,8 +181,12 @@ export const pageManagedBy = (
 /** How many service accounts {@link pageManagedBy} finds on all pages, at most {@link countedRowsMax}. */
 export const countManagedBy = async (
   reader: Pick<Reader, 'get'>,
-  { managerId, externalId = '' }: { readonly managerId: string; readonly externalId: string | undefined },
-): Promise<number> => (await reader.get(countManaged, [managerId, externalId]))?.count ?? 0;
+  { managerId, externalId }: { readonly managerId: string; readonly externalId: string | undefined },
+): Promise<number> =>
+  (externalId === undefined
+    ? await reader.get(countManaged, [managerId])
+    : await reader.get(countByExternalId, [managerId, externalId])
+  )?.count ?? 0;
 
 export const listManagers = (reader: Pick<Reader, 'all'>, id: string): Promise<ManagerRow[]> =>
   reader.all(listManagersOf, [id]);

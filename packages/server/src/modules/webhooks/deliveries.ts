@@ -9,14 +9,17 @@ import {
 } from '@keyreeve/contract';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import { fromCursor, sizeOf, toCursor, wantsTotal, type PageRequest } from '../../foundation/cursor.ts';
+import { countInParts } from '../../foundation/database/totals.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { toMs } from '../../foundation/query-time.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import {
+  countDeliveries,
   findDelivery,
   listDeliveries,
+  newestDelivery,
   replayDelivery,
   replayFailed,
   type DeliveryPlace,
@@ -39,21 +42,29 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** The most recently begun first. @throws DomainError `webhook_not_found`, `invalid_request` for an invalid cursor */
+  /**
+   * The most recently begun first.
+   * @throws DomainError `webhook_not_found`, `invalid_request` for an invalid cursor, or a total of another page than the first
+   */
   async list(
     endpointId: string,
-    { state, limit, cursor }: { readonly state?: DeliveryState } & PageRequest,
+    { state, ...page }: { readonly state?: DeliveryState } & PageRequest,
   ): Promise<WebhookDeliveryPage> {
     const { db } = this.#options;
-    const before = cursor === undefined ? undefined : placeOf(cursor);
+    const hasTotal = wantsTotal(page);
+    const before = page.cursor === undefined ? newestDelivery : placeOf(page.cursor);
     if (!(await findEndpoint(db, endpointId))) throw new DomainError('webhook_not_found');
-    const size = sizeOf(limit);
-    const rows = await listDeliveries(db, { endpointId, state }, before, size + 1);
+    const size = sizeOf(page.limit);
+    const filter = { endpointId, state };
+    const rows = await listDeliveries(db, filter, before, size + 1);
     const shown = rows.slice(0, size);
     const last = shown.at(-1);
     return {
       deliveries: shown.map(toDelivery),
       nextCursor: rows.length > size && last ? toCursor(`${last.startedAt} ${last.id}`) : null,
+      ...(hasTotal && {
+        total: await countInParts(db, before, (after, count) => countDeliveries(db, filter, after, count)),
+      }),
     };
   }
 
@@ -104,9 +115,18 @@ export class Deliveries {
   }
 }
 
-const toDelivery = ({ id, type, eventAt, state, nextAttemptAt, ...tried }: DeliveryRow): WebhookDelivery => ({
+const toDelivery = ({
+  id,
+  type,
+  accountId,
+  eventAt,
+  state,
+  nextAttemptAt,
+  ...tried
+}: DeliveryRow): WebhookDelivery => ({
   id,
   event: type as WebhookEvent,
+  accountId,
   at: toInstant(eventAt),
   state,
   nextAttemptAt: nextAttemptAt === null ? null : toInstant(nextAttemptAt),

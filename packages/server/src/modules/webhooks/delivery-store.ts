@@ -3,6 +3,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import type { CountedPart } from '../../foundation/database/totals.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
@@ -32,6 +33,8 @@ export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 export interface DeliveryRow {
   readonly id: string;
   readonly type: string;
+  /** Null without an account, or without the event. */
+  readonly accountId: string | null;
   readonly eventAt: number;
   readonly startedAt: number;
   readonly state: DeliveryState;
@@ -75,15 +78,28 @@ const saveTried = sql('save_webhook_deliveries', {
 
 // A job in the outbox means that an attempt follows. Jobs of a deleted or disabled endpoint are removed with it.
 const state = `case when "nextAttemptAt" is not null then 'waiting' when delivered = 1 then 'delivered' else 'failed' end`;
+// After a restore, another event can be at the place.
 const shown = (where: string): string => `select id, type, "eventAt", "startedAt", ${state} as state, "nextAttemptAt",
-     "attemptCount", attempts
+     "attemptCount", attempts, (select account_id from audit_events e
+       where e.chain = deliveries.chain and e.position = deliveries.position and e.at = deliveries."eventAt") as "accountId"
    from (
-     select id, type, event_at as "eventAt", started_at as "startedAt", delivered, attempt_count as "attemptCount", attempts,
+     select id, chain, position, type, event_at as "eventAt", started_at as "startedAt", delivered, attempt_count as "attemptCount", attempts,
        (select due_at from outbox where outbox.id = webhook_deliveries.id) as "nextAttemptAt"
      from webhook_deliveries where endpoint_id = $1 and ${where}) deliveries`;
 const list = sql<DeliveryRow>(
   'list_webhook_deliveries',
   `${shown('(started_at, id) < ($2, $3)')} where $4 = '' or ${state} = $4 order by "startedAt" desc, id desc limit $5`,
+);
+const next = `from webhook_deliveries where endpoint_id = $1 and (started_at, id) < ($2, $3) order by started_at desc, id desc`;
+const countNext = sql<{ count: number }>(
+  'count_webhook_deliveries',
+  `select count(*) as count from (
+     select delivered, (select due_at from outbox where outbox.id = tried.id) as "nextAttemptAt"
+     from (select id, delivered ${next} limit $5) tried) deliveries where $4 = '' or ${state} = $4`,
+);
+const lastCounted = sql<DeliveryPlace>(
+  'last_counted_webhook_delivery',
+  `select started_at as "startedAt", id ${next} limit 1 offset $4`,
 );
 const selectOne = sql<DeliveryRow>('select_webhook_delivery', shown('id = $2'));
 const selectFailed = sql<{ id: string }>(
@@ -145,16 +161,28 @@ export async function saveTriedDeliveries(db: Db, tried: readonly TriedDelivery[
   });
 }
 
-/** The most recently begun first. @param before only deliveries after this place in the list; undefined: from its start */
+/** The start of the list, before the most recent delivery. */
+export const newestDelivery: DeliveryPlace = { startedAt: Number.MAX_SAFE_INTEGER, id: '' };
+
+/** The most recently begun first. @param before only deliveries after this place in the list */
 export const listDeliveries = (
   reader: Reader,
   { endpointId, state: wanted }: DeliveryFilter,
-  before: DeliveryPlace | undefined,
+  before: DeliveryPlace,
   limit: number,
-): Promise<DeliveryRow[]> => {
-  const place = [before?.startedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? ''];
-  return reader.all(list, [endpointId, ...place, wanted ?? '', limit]);
-};
+): Promise<DeliveryRow[]> => reader.all(list, [endpointId, before.startedAt, before.id, wanted ?? '', limit]);
+
+/** How many of the next deliveries of the list match the filter. */
+export async function countDeliveries(
+  reader: Reader,
+  { endpointId, state: wanted }: DeliveryFilter,
+  before: DeliveryPlace,
+  rows: number,
+): Promise<CountedPart<DeliveryPlace>> {
+  const place = [endpointId, before.startedAt, before.id];
+  const matching = (await reader.get(countNext, [...place, wanted ?? '', rows]))?.count ?? 0;
+  return { matching, last: await reader.get(lastCounted, [...place, rows - 1]) };
+}
 
 /** @returns undefined without the delivery; its event, or undefined if the audit log no longer has it */
 export async function findDelivery(

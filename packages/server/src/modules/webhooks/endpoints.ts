@@ -1,11 +1,12 @@
 /** Webhook endpoints: administrators and operators create, change, test and delete them. */
 import { limits, webhookEvents, type Webhook, type WebhookEvent } from '@keyreeve/contract';
-import type { Principal } from '../../foundation/principal.ts';
+import type { Act, Principal } from '../../foundation/principal.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import type { RecordingCore } from '../deletion-journal/revocation.ts';
+import type { RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
@@ -18,6 +19,14 @@ export interface EndpointsOptions extends RecordingCore {
   readonly seal: Sealer;
   readonly guard: AddressGuard;
   readonly sender: Sender;
+}
+
+/** An endpoint with an id and a secret that the caller chose. */
+export interface Declared {
+  readonly id: string;
+  readonly secret: Secret;
+  readonly url: string;
+  readonly events: readonly string[];
 }
 
 export interface Endpoint extends Omit<store.CountedEndpointRow, 'secret' | 'events'> {
@@ -41,18 +50,71 @@ export class Endpoints {
     principal: Principal,
     request: { readonly url: string; readonly events: readonly string[] },
   ): Promise<Endpoint & { secret: Secret }> {
-    const { db, clock, seal, guard } = this.#options;
-    const url = acceptUrl(request.url, guard);
-    const events = acceptEvents(request.events);
+    const { db, clock } = this.#options;
     const id = randomId('whe');
     const secret = makeSigningSecret();
     const now = clock.now();
-    const stored: StoredSecret = { current: secret.reveal() };
-    const sealed = seal.seal(id, JSON.stringify(stored));
-    const row = { id, url, secret: sealed, events: events.join(' '), now };
-    await store.createEndpoint(db, principal, row, limits.webhookEndpointsMax);
+    const { url, events, storeTx } = this.prepare({ principal, now }, { id, secret, ...request });
+    await db.transaction(storeTx);
     const times = { createdAt: now, updatedAt: now, disabledAt: null };
     return { id, url, events, ...times, ...neverTried, secret };
+  }
+
+  /** {@link create} in a transaction of the caller. @throws DomainError as `create`; `storeTx` too */
+  prepare(
+    { principal, now }: Act,
+    { id, secret, ...request }: Declared,
+  ): {
+    readonly url: string;
+    readonly events: WebhookEvent[];
+    readonly storeTx: (tx: Transaction) => Promise<void>;
+  } {
+    const { guard } = this.#options;
+    const url = acceptUrl(request.url, guard);
+    const events = acceptEvents(request.events);
+    const row = { id, url, secret: this.#sealed(id, secret), events: events.join(' '), now };
+    const storeTx = (tx: Transaction): Promise<void> =>
+      store.createEndpointTx(tx, principal, row, limits.webhookEndpointsMax);
+    return { url, events, storeTx };
+  }
+
+  /**
+   * Gives an endpoint the URL, the events and the secret, in a transaction of the caller, who records the narrowing. For a new
+   * secret and the same URL, deliveries are signed with the previous one too, as after {@link rotateSecret}.
+   * @returns the entries of the deletion journal, and the changed members
+   * @throws DomainError as {@link change}
+   */
+  async changeTx(
+    tx: Transaction,
+    act: Act,
+    { id, secret, ...request }: Declared,
+  ): Promise<{ readonly recorded: readonly Revocation[]; readonly changed: readonly string[] }> {
+    const { seal, guard } = this.#options;
+    const url = acceptUrl(request.url, guard);
+    const events = acceptEvents(request.events).join(' ');
+    const before = await store.findEndpoint(tx, id);
+    if (!before) throw notFound(id);
+    const change = { id, url, events, secret: this.#sealed(id, secret) };
+    const { hasNewUrl, isNarrowed } = await store.changeEndpointTx(tx, act, change);
+    const stored = JSON.parse(seal.open(id, before.secret)) as StoredSecret;
+    const hasNewSecret = !hasNewUrl && stored.current !== secret.reveal();
+    if (hasNewSecret)
+      await store.replaceSecretTx(tx, act, id, () =>
+        seal.seal(id, JSON.stringify(rotateSecret(stored, secret, act.now))),
+      );
+    return {
+      recorded: isNarrowed ? [{ kind: 'webhook_disabled', id, at: act.now }] : [],
+      changed: [
+        ...(hasNewUrl ? ['url'] : []),
+        ...(events === before.events ? [] : ['events']),
+        ...(hasNewSecret ? ['secret'] : []),
+      ],
+    };
+  }
+
+  #sealed(id: string, secret: Secret): Uint8Array {
+    const stored: StoredSecret = { current: secret.reveal() };
+    return this.#options.seal.seal(id, JSON.stringify(stored));
   }
 
   async list(): Promise<Endpoint[]> {
@@ -78,14 +140,13 @@ export class Endpoints {
     id: string,
     request: { readonly url?: string | undefined; readonly events?: readonly string[] | undefined },
   ): Promise<{ endpoint: Endpoint; secret: Secret | undefined }> {
-    const { clock, seal, guard } = this.#options;
+    const { clock, guard } = this.#options;
     const secret = makeSigningSecret();
-    const stored: StoredSecret = { current: secret.reveal() };
     const change: store.EndpointChange = {
       id,
       url: request.url === undefined ? undefined : acceptUrl(request.url, guard),
       events: request.events === undefined ? undefined : acceptEvents(request.events).join(' '),
-      secret: seal.seal(id, JSON.stringify(stored)),
+      secret: this.#sealed(id, secret),
     };
     const at = clock.now();
     const { endpoint, hasNewUrl } = await runNarrowing<string, store.ChangedEndpoint>(this.#options, {
@@ -117,7 +178,7 @@ export class Endpoints {
     const { db, clock, revocations } = this.#options;
     const at = clock.now();
     await recordingChanges(revocations, { kind: 'webhook_deleted', id, at }, () =>
-      store.deleteEndpoint(db, principal, id, at),
+      db.transaction((tx) => store.deleteEndpointTx(tx, { principal, now: at }, id)),
     );
   }
 
@@ -129,10 +190,12 @@ export class Endpoints {
     const { db, clock, seal } = this.#options;
     const secret = makeSigningSecret();
     const now = clock.now();
-    await store.replaceSecret(db, { principal, now }, id, (sealed) => {
-      const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
-      return seal.seal(id, JSON.stringify(rotateSecret(stored, secret, now)));
-    });
+    await db.transaction((tx) =>
+      store.replaceSecretTx(tx, { principal, now }, id, (sealed) => {
+        const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
+        return seal.seal(id, JSON.stringify(rotateSecret(stored, secret, now)));
+      }),
+    );
     return { secret, previousValidUntil: now + limits.webhookSecretOverlapSeconds * 1_000 };
   }
 

@@ -11,6 +11,13 @@ const secretBytes = 32;
 /** `whsec_` and 256 random bits in base64. */
 export const makeSigningSecret = (): Secret => new Secret(prefix + randomBytes(secretBytes).toString('base64'));
 
+/** Whether a text is `whsec_` and 32 to 64 bytes in base64. */
+export const isSigningSecret = (text: string): boolean => {
+  const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  const { length } = Buffer.from(encoded, 'base64');
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && length >= secretBytes && length <= 2 * secretBytes;
+};
+
 /**
  * The headers of one attempt.
  * @param now in milliseconds; receivers reject old messages

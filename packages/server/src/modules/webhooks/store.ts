@@ -1,7 +1,7 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
 import { system, type Act, type Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { insertJobTx, makeQueueDueTx, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
@@ -156,45 +156,42 @@ const skipToNow = sql(
 );
 
 /** @throws DomainError `invalid_access_token`, `webhook_limit_reached` */
-export async function createEndpoint(
-  db: Db,
+export async function createEndpointTx(
+  tx: Transaction,
   principal: Principal,
   { id, url, secret, events, now }: NewEndpoint,
   endpointsMax: number,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, { principal, now });
-    const { all, enabled } = await lockAndCount(tx);
-    if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
-    if (enabled === 0) await tx.run(skipToNow);
-    await tx.run(insert, [id, url, secret, events, now]);
-    const details = { events: events.split(' ') };
-    await recordEventTx(tx, { at: now, principal, action: 'webhook.created', target: id, details });
-  });
+  await assertSessionValidTx(tx, { principal, now });
+  const { all, enabled } = await lockAndCount(tx);
+  if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
+  if (enabled === 0) await tx.run(skipToNow);
+  await tx.run(insert, [id, url, secret, events, now]);
+  const details = { events: events.split(' ') };
+  await recordEventTx(tx, { at: now, principal, action: 'webhook.created', target: id, details });
 }
 
 export const listEndpoints = (db: Db): Promise<CountedEndpointRow[]> => db.all(listCounted);
 export const findCountedEndpoint = (db: Db, id: string): Promise<CountedEndpointRow | undefined> =>
   db.get(selectCounted, [id]);
-export const findEndpoint = (db: Db, id: string): Promise<EndpointRow | undefined> => db.get(select, [id]);
+export const findEndpoint = (db: Pick<Reader, 'get'>, id: string): Promise<EndpointRow | undefined> =>
+  db.get(select, [id]);
 
 /**
  * @param replace receives the stored secret and returns the new one, both sealed
  * @throws DomainError `webhook_not_found`
  */
-export async function replaceSecret(
-  db: Db,
+export async function replaceSecretTx(
+  tx: Transaction,
   { principal, now }: Act,
   id: string,
   replace: (stored: Uint8Array) => Uint8Array,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, { principal, now });
-    const row = await tx.get(lock, [id]);
-    if (!row) throw new DomainError('webhook_not_found');
-    await tx.run(updateSecret, [id, replace(row.secret), now]);
-    await recordEventTx(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
-  });
+  await assertSessionValidTx(tx, { principal, now });
+  const row = await tx.get(lock, [id]);
+  if (!row) throw new DomainError('webhook_not_found');
+  await tx.run(updateSecret, [id, replace(row.secret), now]);
+  await recordEventTx(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
 }
 
 /**
@@ -270,13 +267,11 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
 }
 
 /** Removes its waiting deliveries too. @throws DomainError `webhook_not_found` */
-export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
-  await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, { principal, now });
-    if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
-    await removeQueueTx(tx, queueOf(id));
-    await recordEventTx(tx, { at: now, principal, action: 'webhook.deleted', target: id });
-  });
+export async function deleteEndpointTx(tx: Transaction, { principal, now }: Act, id: string): Promise<void> {
+  await assertSessionValidTx(tx, { principal, now });
+  if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
+  await removeQueueTx(tx, queueOf(id));
+  await recordEventTx(tx, { at: now, principal, action: 'webhook.deleted', target: id });
 }
 
 /** For a replay of the deletion journal, which records the events. Also drops the deliveries in the outbox. */

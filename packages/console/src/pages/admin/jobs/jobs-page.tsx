@@ -68,7 +68,7 @@ function kindColumns(): readonly Column<Outbox['kinds'][number]>[] {
   return [
     { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
     { label: texts.count, align: 'end', cell: ({ count }) => count },
-    { label: texts.oldest, cell: ({ oldestAt }) => <Time at={oldestAt} /> },
+    { label: texts.oldest, priority: 'below', cell: ({ oldestAt }) => <Time at={oldestAt} /> },
   ];
 }
 

@@ -35,6 +35,7 @@ const jobColumns = (): readonly Column<Jobs>[] => [
   { label: adminText.general.kind, cell: ({ kind }) => jobKindLabel(kind) },
   {
     label: adminText.overview.oldest,
+    priority: 'below',
     cell: ({ waiting, oldestSeconds }) =>
       waiting === 0 ? '–' : <Time at={new Date(serverNow() - oldestSeconds * 1000).toISOString()} />,
   },

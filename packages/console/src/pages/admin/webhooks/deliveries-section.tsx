@@ -1,7 +1,10 @@
 /** The log of a webhook's deliveries, and their replay. */
 import { useSignal } from '@preact/signals';
+import { Fragment } from 'preact';
+import { nameAccounts } from '../../../account-names.ts';
 import { call, type RequestOf, type ResponseOf } from '../../../api.ts';
 import { useList } from '../../../list.ts';
+import { AccountName } from '../../../parts/account-name.tsx';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { Badge } from '../../../parts/badge.tsx';
@@ -33,10 +36,14 @@ export function DeliveriesSection({ id }: { readonly id: string }) {
   const opened = useSignal<string>();
   const list = useList<Delivery>(
     ['state'],
-    async (query, signal) => {
-      const request = { params: { id }, query: { limit: '20', ...query } as Query, signal };
-      const { deliveries, nextCursor } = await call('GET /admin/webhooks/:id/deliveries', request);
-      return { items: deliveries, nextCursor };
+    async (query, signal, first) => {
+      const request = { params: { id }, query: { limit: '20', ...query, ...first } as Query, signal };
+      const { deliveries, ...page } = await call('GET /admin/webhooks/:id/deliveries', request);
+      await nameAccounts(
+        deliveries.map(({ accountId }) => accountId),
+        signal,
+      );
+      return { items: deliveries, ...page };
     },
     { state: states },
   );
@@ -106,12 +113,29 @@ function ReplayFailedDialog({ id, onReplayed, onClose }: ReplayFailedDialogProps
   );
 }
 
+/** A long name continues on the next line after one of its parts. */
+const EventName = ({ name }: { readonly name: string }) => (
+  <code>
+    {name.split(/(?<=[._])/).map((part) => (
+      <Fragment key={part}>
+        {part}
+        <wbr />
+      </Fragment>
+    ))}
+  </code>
+);
+
 type Act = (delivery: string) => void;
 
 function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
   const texts = adminText.webhooks;
   return [
-    { label: text.general.event, cell: ({ event }) => <code>{event}</code> },
+    { label: text.general.event, cell: ({ event }) => <EventName name={event} /> },
+    {
+      label: text.general.account,
+      priority: 'below',
+      cell: ({ accountId }) => accountId !== null && <AccountName id={accountId} />,
+    },
     { label: text.general.created, priority: 'below', cell: ({ at }) => <Time at={at} /> },
     {
       label: text.general.state,

@@ -28,6 +28,7 @@ export const audit = {
     'webhook.secret_rotated': 'Ein Webhook hat ein neues Geheimnis',
     'webhook.replayed': 'Zustellungen eines Webhooks wurden wiederholt',
     'audit.cut': 'Alte Ereignisse des Protokolls wurden nach Ablauf der Frist entfernt',
+    'installation.file_applied': 'Eine Datei wurde mit `keyreeve apply` angewendet',
     'installation.journal_replayed': 'Das Löschjournal wurde erneut angewendet',
     'installation.master_key_rotation_started': 'Eine Rotation des Hauptschlüssels begann',
     'installation.master_key_rotation_finished': 'Der bisherige Hauptschlüssel wurde entfernt',

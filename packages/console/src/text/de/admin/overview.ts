@@ -42,7 +42,7 @@ export const overview: AdminTexts['overview'] = {
   atMost: (duration) => `≤ ${duration}`,
   above: (duration) => `> ${duration}`,
   refusedSignIns: (count) => `${count} abgelehnt`,
-  hashesWaiting: 'Wartende Passwortprüfungen',
+  hashesWaiting: 'Wartende Passwort\u00ADprüfungen',
   hashes: (running, refused) => `${running} laufen, ${refused} abgelehnt`,
 
   verifications: 'Prüfungen von Schlüsseln und Token',

@@ -28,6 +28,7 @@ export const audit = {
     'webhook.secret_rotated': 'The secret of a webhook was rotated',
     'webhook.replayed': 'Deliveries of a webhook were replayed',
     'audit.cut': 'The retention removed old audit events',
+    'installation.file_applied': 'A file of `keyreeve apply` was applied',
     'installation.journal_replayed': 'The deletion journal was replayed',
     'installation.master_key_rotation_started': 'A rotation of the master key began',
     'installation.master_key_rotation_finished': 'The previous master key was removed',

@@ -378,6 +378,21 @@ create table deleted_keys (
   id bigint primary key
 );
 
+create table applied_entries (
+  id text collate "C" primary key,
+  kind text,
+  target text collate "C",
+  is_created integer not null,
+  applied_at bigint not null
+);
+
+create table applied_file (
+  id integer primary key check (id = 1),
+  generation bigint not null,
+  digest text not null,
+  applied_at bigint not null
+);
+
 create table key_prefixes (
   prefix text primary key,
   environment text collate "C"

@@ -545,10 +545,32 @@ create table leaked_secrets (
   leaked_at integer not null
 ) strict;
 
--- Ids of deleted keys whose events were removed. An imported key derives its id from its hash: it must not be imported
--- again. Filled only after an import.
+-- Ids of deleted keys without an event: the retention has removed it after an import, or a restored backup lacks it. An
+-- imported key derives its id from its hash: it must not be imported again.
 create table deleted_keys (
   id integer primary key
+) strict;
+
+-- What `keyreeve apply` has created or found, for ever: an entry whose object does not exist was deleted, and is not created again.
+create table applied_entries (
+  -- Derives from the email address, the name or the SHA-256 of the entry. The id of an object that apply creates is the same.
+  id text primary key,
+  -- account, service_account, key, scope, webhook; null for a deletion that only the deletion journal has recorded.
+  kind text,
+  -- The id of the object, or the name of the scope.
+  target text,
+  -- 1: apply created the object. 0: it existed before.
+  is_created integer not null,
+  applied_at integer not null
+) strict, without rowid;
+
+-- One row: the file that was applied last. It is locked while a file is applied.
+create table applied_file (
+  id integer primary key check (id = 1),
+  generation integer not null,
+  -- SHA-256 of its content, 64 hexadecimal digits.
+  digest text not null,
+  applied_at integer not null
 ) strict;
 
 -- The prefixes with which keys were created: of keys only hashes are stored, which do not show it.

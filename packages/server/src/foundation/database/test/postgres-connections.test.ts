@@ -279,6 +279,30 @@ test('a file of the database URL that cannot be read is named, with its paramete
     );
 });
 
+test('a private authority is trusted if the database URL names no other', () => {
+  using folder = newTempFolder();
+  const [privateCa, other] = ['private', 'other'].map((name) => {
+    const path = join(folder.path, name);
+    writeFileSync(path, name);
+    return path;
+  });
+  const trusted = (parameters: string): unknown => {
+    const location = parsePostgresUrl(`postgres://keyreeve@db/auth${parameters}`);
+    const { ssl } = new PostgresServers({ ...location, privateCa }).settings();
+    return typeof ssl === 'object' && [ssl.ca, ssl.rejectUnauthorized];
+  };
+  assert.deepEqual(['', '?sslmode=verify-ca', `?sslrootcert=${other}`, '?sslrootcert=system'].map(trusted), [
+    ['private', true],
+    ['private', true],
+    ['other', true],
+    [undefined, true],
+  ]);
+  assert.throws(
+    () => new PostgresServers({ ...parsePostgresUrl('postgres://keyreeve@db/auth'), privateCa: '/none.pem' }),
+    /^Error: the KEYREEVE_DATABASE_CA \/none\.pem can't be read \(ENOENT\)$/,
+  );
+});
+
 test('new connections have the certificates and the password of now, and keep the last ones while these cannot be read', () => {
   using folder = newTempFolder();
   const ca = join(folder.path, 'ca.pem');

@@ -71,7 +71,7 @@ const postgresUrls: readonly (readonly [url: string, expected: Partial<PostgresL
   ['postgres://keyreeve@127.0.0.1/auth?sslmode=prefer', {}],
   ['postgres://keyreeve@db/auth?sslmode=prefer', { ...at('db'), sslMode: 'require' }],
   ['postgres://keyreeve@db/auth?sslmode=allow', { ...at('db'), sslMode: 'require' }],
-  ['postgres://keyreeve@db/auth?sslrootcert=system', { ...at('db'), sslMode: 'verify-full' }],
+  ['postgres://keyreeve@db/auth?sslrootcert=system', { ...at('db'), sslMode: 'verify-full', sslRootCert: 'system' }],
   [
     'postgres://keyreeve@db/auth?sslcert=/etc/a+b.crt&sslkey=/etc/a.key&sslnegotiation=direct',
     {

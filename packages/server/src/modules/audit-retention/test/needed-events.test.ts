@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
 import { saveTriedDeliveries } from '../../webhooks/delivery-store.ts';
-import { createEndpoint, disableEndpoint, publishSteps, listUnpublished } from '../../webhooks/store.ts';
+import { createEndpointTx, disableEndpoint, publishSteps, listUnpublished } from '../../webhooks/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { chainOf } from '../../audit/chain.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
@@ -13,18 +13,11 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { agesIn, daysAgo, newRetention, record, verify } from './retention-kit.ts';
 
 const addEndpoint = (db: Db): Promise<void> =>
-  createEndpoint(
-    db,
-    operator,
-    {
-      id: 'whe_one',
-      url: 'https://example.com/',
-      secret: keys.webhookSeal.seal('whe_one', '{}'),
-      events: 'account.enabled',
-      now,
-    },
-    1,
-  );
+  db.transaction((tx) => {
+    const secret = keys.webhookSeal.seal('whe_one', '{}');
+    const row = { id: 'whe_one', url: 'https://example.com/', secret, events: 'account.enabled', now };
+    return createEndpointTx(tx, operator, row, 1);
+  });
 
 /** Marks all events as published. */
 async function publish(db: Db): Promise<void> {

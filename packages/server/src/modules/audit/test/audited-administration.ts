@@ -84,7 +84,9 @@ export const administration = {
   'account.invited': {
     change: (db: Db) => {
       const account = { ...invited, role: 'user', isUnverified: true } as const;
-      return admin.inviteAccount(db, operator, account, byMail('accept_invitation', 'acc_new'));
+      return db.transaction((tx) =>
+        admin.inviteAccountTx(tx, operator, account, byMail('accept_invitation', 'acc_new')),
+      );
     },
     rows: [
       { ...row('account.created', 'acc_new', '{"role":"user"}'), target: null },

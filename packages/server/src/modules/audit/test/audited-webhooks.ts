@@ -21,7 +21,8 @@ const selectLastPlace = sql<{ chain: number; position: number }>(
 
 /** Adds an enabled endpoint with a delivery, and a disabled one. */
 export async function addEndpoints(db: Db): Promise<void> {
-  for (const id of ['whe_on', 'whe_off']) await webhooks.createEndpoint(db, operator, newEndpoint(id), 2);
+  for (const id of ['whe_on', 'whe_off'])
+    await db.transaction((tx) => webhooks.createEndpointTx(tx, operator, newEndpoint(id), 2));
   await webhooks.disableEndpoint(db, act, 'whe_off');
   const { chain, position } = (await db.get(selectLastPlace)) ?? { chain: 0, position: 0 };
   const delivery = { id: 'msg_one', endpointId: 'whe_on', type: 'account.created', eventAt: now, chain, position };
@@ -54,9 +55,9 @@ const row = (action: string, target: string, details: object | null = null) => (
 
 export const webhookOperations = {
   'webhook.created': {
-    change: (db: Db) => webhooks.createEndpoint(db, operator, newEndpoint('whe_new'), 3),
+    change: (db: Db) => db.transaction((tx) => webhooks.createEndpointTx(tx, operator, newEndpoint('whe_new'), 3)),
     rows: [row('webhook.created', 'whe_new', { events: ['account.created', 'session.ended'] })],
-    refused: (db: Db) => webhooks.createEndpoint(db, operator, newEndpoint('whe_new'), 2),
+    refused: (db: Db) => db.transaction((tx) => webhooks.createEndpointTx(tx, operator, newEndpoint('whe_new'), 2)),
   },
   'webhook.updated': {
     change: (db: Db) => db.transaction((tx) => webhooks.changeEndpointTx(tx, act, { ...changed, id: 'whe_on' })),
@@ -66,9 +67,10 @@ export const webhookOperations = {
     refused: (db: Db) => db.transaction((tx) => webhooks.changeEndpointTx(tx, act, { ...changed, id: 'whe_none' })),
   },
   'webhook.deleted': {
-    change: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_on', now),
+    change: (db: Db) => db.transaction((tx) => webhooks.deleteEndpointTx(tx, { principal: operator, now }, 'whe_on')),
     rows: [row('webhook.deleted', 'whe_on')],
-    refused: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_none', now),
+    refused: (db: Db) =>
+      db.transaction((tx) => webhooks.deleteEndpointTx(tx, { principal: operator, now }, 'whe_none')),
   },
   'webhook.disabled': {
     change: (db: Db) => webhooks.disableEndpoint(db, act, 'whe_on'),
@@ -81,9 +83,11 @@ export const webhookOperations = {
     refused: (db: Db) => webhooks.enableEndpoint(db, operator, 'whe_on', now),
   },
   'webhook.secret_rotated': {
-    change: (db: Db) => webhooks.replaceSecret(db, act, 'whe_on', () => Buffer.from('another')),
+    change: (db: Db) =>
+      db.transaction((tx) => webhooks.replaceSecretTx(tx, act, 'whe_on', () => Buffer.from('another'))),
     rows: [row('webhook.secret_rotated', 'whe_on')],
-    refused: (db: Db) => webhooks.replaceSecret(db, act, 'whe_none', () => Buffer.from('another')),
+    refused: (db: Db) =>
+      db.transaction((tx) => webhooks.replaceSecretTx(tx, act, 'whe_none', () => Buffer.from('another'))),
   },
   'webhook.replayed': {
     change: (db: Db) => replayDelivery(db, replay('whe_on'), 'msg_one'),

@@ -29,7 +29,7 @@ onEachDatabase('a restored root key keeps its wrapping', async ({ db }) => {
   await db.transaction((tx) => insertRootKeyTx(tx, random.rows[0]!));
   await backUp(db, path, keys);
   await using fresh = await databases[db.dialect]!();
-  const rootKeys = await rootKeysOfBackup(path, newestSchema(db.dialect), first);
+  const rootKeys = await rootKeysOfBackup({ path }, newestSchema(db.dialect), first);
   await restore(fresh.db, path, { keys: deriveKeys(rootKeys.newest), rootKeys, ...accepting });
   assert.deepEqual(RootKeys.open(first, await listRootKeys(fresh.db))?.newest, random.newest);
 });
@@ -42,10 +42,13 @@ onEachDatabase('a restore keeps the master key of the same installation', async 
   const rotated = wrapRootKey(second, testRootKeys.newest, { version: 1, generation: 2, createdAt: later });
   await db.transaction((tx) => insertRootKeyTx(tx, rotated));
   const current = RootKeys.open(second, await listRootKeys(db));
-  const rootKeys = await rootKeysOfBackup(path, newestSchema(db.dialect), second, current);
+  const rootKeys = await rootKeysOfBackup({ path }, newestSchema(db.dialect), second, current);
   await restore(db, path, { rootKeys, ...accepting });
   assert.equal((await listRootKeys(db)).length, 2);
-  await assert.rejects(rootKeysOfBackup(path, newestSchema(db.dialect), second), /restoring it needs that one \(id /);
+  await assert.rejects(
+    rootKeysOfBackup({ path }, newestSchema(db.dialect), second),
+    /restoring it needs that one \(id /,
+  );
 });
 
 onEachDatabase('a database of another installation is replaced only while no instance of it runs', async ({ db }) => {
@@ -86,6 +89,6 @@ onEachDatabase('a backup with an edited wrapping is rejected', async ({ db }) =>
   ] as const) {
     assert.match(text, pattern);
     writeFileSync(path, text.replace(pattern, replacement));
-    await assert.rejects(rootKeysOfBackup(path, newestSchema(db.dialect), first), BackupError, replacement);
+    await assert.rejects(rootKeysOfBackup({ path }, newestSchema(db.dialect), first), BackupError, replacement);
   }
 });

@@ -80,6 +80,8 @@ for (const from of databaseKinds) {
         audit_cuts: 1,
         audit_key_changes: 1,
         deleted_keys: 1,
+        applied_entries: 1,
+        applied_file: 1,
       });
       assert.equal(statSync(path).mode & 0o777, 0o600);
       assert.deepEqual(await readdir(temp.path), ['backup.gz']);

@@ -81,7 +81,7 @@ async function fillWithRights(db: Db): Promise<void> {
   for (const id of endpoints) {
     const secret = keys.webhookSeal.seal(id, '{}');
     const endpoint = { id, url: 'https://example.com/', secret, events: 'account.created', now };
-    await webhooks.createEndpoint(db, operator, endpoint, endpoints.length);
+    await db.transaction((tx) => webhooks.createEndpointTx(tx, operator, endpoint, endpoints.length));
   }
 }
 
@@ -111,7 +111,7 @@ async function removeRights(db: Db): Promise<void> {
   await db.transaction((tx) => redeemProofTx(tx, owner, used, { now: since, from: null }));
   await accounts.requireSecondFactor(db, { principal: operator, now: since }, 'acc_requirement', true);
   await webhooks.disableEndpoint(db, { principal: operator, now: since }, 'whe_disabled');
-  await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
+  await db.transaction((tx) => webhooks.deleteEndpointTx(tx, { principal: operator, now: since }, 'whe_deleted'));
   const secret = Buffer.from('another');
   for (const change of [
     { id: 'whe_moved', url: 'https://example.org/', secret },

@@ -88,7 +88,7 @@ test('a backup requires its master key and a version that is new enough, and nev
   const more = { mayReplace: true, acceptsRevival: true };
   const others = deriveKeys(Buffer.alloc(32, 8));
   await assert.rejects(restore(db, path, { ...more, keys: others }), /is of another installation/);
-  const opening = rootKeysOfBackup(path, newestSchema('sqlite'), Buffer.alloc(32, 8));
+  const opening = rootKeysOfBackup({ path }, newestSchema('sqlite'), Buffer.alloc(32, 8));
   await assert.rejects(opening, /made with another master key; restoring it needs that one \(id [0-9a-f]{16}; /);
   const text = readFileSync(path, 'utf8');
   for (const newer of [text.replace('"version":2', '"version":3'), text.replace(/"schema":\d+/, '"schema":99')]) {

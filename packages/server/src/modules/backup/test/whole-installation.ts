@@ -133,6 +133,14 @@ const insertRest = [
   ),
   sql('test_insert_deleted_key', `insert into deleted_keys (id) values ($1)`),
   sql(
+    'test_insert_applied_entry',
+    `insert into applied_entries (id, kind, target, is_created, applied_at) values ('scope a', 'scope', 'a', 1, $1)`,
+  ),
+  sql(
+    'test_insert_applied_file',
+    `insert into applied_file (id, generation, digest, applied_at) values (1, 7, 'digest', $1)`,
+  ),
+  sql(
     'test_insert_outbox',
     `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
      values ('out_one', 'mail', 'example.com', $2, $1, $1, 1, $1, 'it was busy')`,

@@ -177,6 +177,37 @@ onEachDatabase('entries are deleted after 30 days, and beyond the bound', async 
   assert.deepEqual(idsOf(await log.page({})), ['msg_new']);
 });
 
+const insertMany = sql('test_insert_many_mails', {
+  sqlite: `insert into mail_log (id, account_pk, email, email_key, purpose, created_at, tried_at, attempt_count)
+    select 'msg_many' || value, pk, 'x', 'x', 'x', value, value, 1 from accounts, json_each($2) where accounts.id = $1`,
+  postgres: `insert into mail_log (id, account_pk, email, email_key, purpose, created_at, tried_at, attempt_count)
+    select 'msg_many' || value, pk, 'x', 'x', 'x', value::bigint, value::bigint, 1
+    from accounts, json_array_elements_text($2::json) value where accounts.id = $1`,
+});
+const signedUp = sql('test_signed_up', 'update accounts set unverified_since = $2, signed_up_at = $2 where id = $1');
+
+onEachDatabase('neither one account nor strangers who sign up push out the mail of others', async ({ db }) => {
+  const [ada, eve] = [await addAccount(db, 'ada'), await addAccount(db, 'eve')];
+  await record(db, mailTo('eve@example.com'));
+  const max = limits.mailLogPerAccountMax;
+  const times = JSON.stringify(Array.from({ length: max }, (_, index) => now - max + index));
+  await db.transaction((tx) => tx.run(insertMany, [ada, times]));
+  await record(db, { ...mailTo('ada@example.com'), createdAt: now + 1 });
+  const ids = async () => (await db.all(selectIds)).map(({ id }) => id);
+  const kept = await ids();
+  assert.deepEqual([kept.length, kept[0]], [max + 1, `msg_many${now - max + 1}`]);
+  assert.deepEqual(kept.slice(-2), ['msg_eve@example.com', 'msg_ada@example.com']);
+
+  await addAccount(db, 'late');
+  await record(db, { ...mailTo('late@example.com'), createdAt: now + 9 });
+  await db.transaction((tx) => tx.run(signedUp, ['acc_late', now]));
+  assert.equal(await deleteExcessMail(db, max + 2, 10), 0);
+  assert.equal(await deleteExcessMail(db, max, 10), 2);
+  assert.deepEqual(await ids(), kept.slice(1), 'the mail of the sign-up, and the oldest one');
+  assert.equal((await newLog(db).page({ to: 'eve@example.com' })).mails[0]?.accountId, eve);
+});
+
+const selectIds = sql<{ id: string }>('test_all_mail_ids', 'select id from mail_log order by created_at, id');
 const selectAll = sql<Record<string, unknown>>('test_all_mail', 'select * from mail_log');
 
 /** As a new administrator, because the clock advances. */

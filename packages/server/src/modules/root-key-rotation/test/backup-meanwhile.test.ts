@@ -1,6 +1,7 @@
 /** A rotation of the root key that commits while a backup or a restore runs. */
 import assert from 'node:assert/strict';
 import { readdirSync, truncateSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
@@ -14,7 +15,7 @@ import { rootKeysOfBackup } from '../../backup/backup-keys.ts';
 import { BackupError } from '../../backup/format.ts';
 import { verifyBackup } from '../../backup/read-backup.ts';
 import { restoreBackup } from '../../backup/restore.ts';
-import { writeBackup } from '../../backup/write-backup.ts';
+import { sendBackup, writeBackup } from '../../backup/write-backup.ts';
 import { newRotatable } from './rotation-kit.ts';
 
 /** An installation with a session, an empty folder, and the connection of a command that a rotation overtakes. */
@@ -63,7 +64,7 @@ for (const [index, [when, fileAt]] of checks.entries())
           assert.match(file, fileAt(path));
           assert.deepEqual(others, []);
           // Complete: no step that takes minutes follows.
-          await verifyBackup(join(folder.path, file), keys);
+          await verifyBackup({ path: join(folder.path, file) }, keys);
           await installation.rotate();
         }
         return db.get(...args);
@@ -88,6 +89,41 @@ test('the check for a rotation follows the verification of the file, which can t
   await assertNotWritten(join(folder.path, 'a.backup'), 'is cut off', damaging);
 });
 
+test('a streamed backup that has started before the rotation has no last line', async () => {
+  await using fixture = await newFixture();
+  const { installation, db, keys, folder } = fixture;
+  const path = join(folder.path, 'streamed');
+  await installation.rotate();
+  const options = { db, keys, clock: installation.clock, version: '1.0.0' };
+  await assert.rejects(
+    sendBackup(options, (bytes) => writeFile(path, bytes)),
+    /the root key has changed/,
+  );
+  await assert.rejects(verifyBackup({ path }, keys), BackupError);
+});
+
+test('a streamed backup fails if a rotation commits just after its last line', async () => {
+  await using fixture = await newFixture();
+  const { installation, db, keys, folder } = fixture;
+  const path = join(folder.path, 'streamed');
+  let calls = 0;
+  const overtaken: Db = {
+    ...withTransaction(db, (...args) => db.transaction(...args)),
+    get: async (...args) => {
+      if (calls++ === 1) {
+        await verifyBackup({ path }, keys);
+        await installation.rotate();
+      }
+      return db.get(...args);
+    },
+  };
+  const options = { db: overtaken, keys, clock: installation.clock, version: '1.0.0' };
+  await assert.rejects(
+    sendBackup(options, (bytes) => writeFile(path, bytes)),
+    /the root key has changed/,
+  );
+});
+
 testOnBoth('a restore that has started before the rotation does not bring the earlier root key back', async () => {
   await using installation = await newRotatable();
   using folder = newTempFolder();
@@ -96,7 +132,7 @@ testOnBoth('a restore that has started before the rotation does not bring the ea
   await installation.run(({ db, installation: { keys } }) => writeBackup({ db, keys, clock, version: '1.0.0', path }));
   await using opened = await installation.open();
   const { db, keys, rootKeys: current } = opened;
-  const rootKeys = await rootKeysOfBackup(path, newestSchema(db.dialect), findMasterKey(config), current);
+  const rootKeys = await rootKeysOfBackup({ path }, newestSchema(db.dialect), findMasterKey(config), current);
   await installation.rotate();
   const options = { db, keys, rootKeys, replacedCheck: keys.check, clock, path, journal: undefined };
   await assert.rejects(

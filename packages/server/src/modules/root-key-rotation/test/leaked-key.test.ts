@@ -270,12 +270,15 @@ test('a backup from before the rotation is rejected, and no backup can be forged
   await installation.run(async ({ db, installation: { rootKeys, keys } }) => {
     const masterKey = findMasterKey(installation.config);
     const schema = newestSchema(db.dialect);
-    await assert.rejects(rootKeysOfBackup(path, schema, masterKey, rootKeys), /before the rotation of the root key/);
+    await assert.rejects(
+      rootKeysOfBackup({ path }, schema, masterKey, rootKeys),
+      /before the rotation of the root key/,
+    );
     const alone = rootKeys.rows.filter(({ version }) => version === 1);
     assert.throws(() => RootKeys.open(masterKey, alone), DamagedRootKeyError);
     const after = join(folder.path, 'after.backup');
     await writeBackup({ db, keys, clock, version: '1.0.0', path: after });
-    assert.deepEqual((await rootKeysOfBackup(after, schema, masterKey)).newest, rootKeys.newest);
+    assert.deepEqual((await rootKeysOfBackup({ path: after }, schema, masterKey)).newest, rootKeys.newest);
   });
 });
 

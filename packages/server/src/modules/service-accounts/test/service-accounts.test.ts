@@ -4,6 +4,7 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { planOf } from '../../../../test-kit/plan-of.ts';
 import { addAccount, addKey, addSession, now, operator } from '../../../../test-kit/rows.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
@@ -11,6 +12,7 @@ import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Db, Transaction } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { manageScope } from '../acting-store.ts';
+import { countManagedBy } from '../store.ts';
 import { disableAccount } from '../../../../test-kit/store-changes.ts';
 
 const setUnverified = sql('test_set_unverified', `update accounts set unverified_since = 1 where id = $1`);
@@ -276,6 +278,14 @@ onEachDatabase(
       const { total } = await accounts.page(account(manager), { ...request, total: 'true' });
       assert.deepEqual(total, { count, isExact: true });
     }
+    const plans = await Promise.all(
+      [undefined, kept.externalId].map((externalId) =>
+        planOf(db, (reader) => countManagedBy(reader, { managerId: ada, externalId })),
+      ),
+    );
+    if (db.dialect === 'sqlite')
+      for (const [index, name] of ['service_account_managers_manager', 'service_accounts_external_id'].entries())
+        assert.match(plans[index] ?? '', new RegExp(`USING (?:COVERING )?INDEX ${name} `));
     const ofLater = accounts.page(account(ada), { cursor: first.nextCursor, total: 'true' });
     assert.equal(await outcome(ofLater), 'invalid_request');
     assert.equal((await accounts.page(account(eve), {})).serviceAccounts.length, 2);

@@ -1,13 +1,13 @@
 /**
- * Hides the log lines of requests on a terminal while an installation has no administrator: the pages that a person opens would
- * move the link for the first administrator out of view.
+ * Hides the log lines of requests and of each minute on a terminal while an installation has no administrator: they would move the
+ * link for the first administrator out of view.
  */
 import type { LogEvent } from '../foundation/log-events.ts';
 import type { LogLine } from '../foundation/log.ts';
 
-const requestEvents: readonly LogEvent[] = ['request', 'refused', 'repeated'];
+const routineEvents: readonly LogEvent[] = ['request', 'refused', 'repeated', 'verifications', 'audit_checkpoint'];
 
-export class RequestLines {
+export class RoutineLines {
   /** Reads the database. Undefined: the lines are shown. */
   #administratorExists: (() => Promise<boolean>) | undefined;
   #isChecking = false;
@@ -18,7 +18,7 @@ export class RequestLines {
 
   /** A failure of the service is shown. */
   readonly isHidden = ({ event, status }: LogLine): boolean => {
-    if (!this.#administratorExists || !requestEvents.includes(event) || Number(status ?? 0) >= 500) return false;
+    if (!this.#administratorExists || !routineEvents.includes(event) || Number(status ?? 0) >= 500) return false;
     void this.#check(this.#administratorExists);
     return true;
   };
