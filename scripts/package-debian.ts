@@ -40,7 +40,7 @@ export function debianPackage(root: string, { program, architecture, version, se
     [
       ['debian-binary', Buffer.from('2.0\n')],
       ['control.tar.gz', gzipSync(tarOf(described, seconds))],
-      ['data.tar.zst', zstdCompressSync(data, { params: { [constants.ZSTD_c_compressionLevel]: 12 } })],
+      ['data.tar.zst', zstdCompressSync(data, { params: { [constants.ZSTD_c_compressionLevel]: 9 } })],
     ],
     seconds,
   );
@@ -49,11 +49,10 @@ export function debianPackage(root: string, { program, architecture, version, se
 function ownFiles(root: string, program: string): readonly TarEntry[] {
   const from = (path: string): string => readFileSync(join(root, path), 'utf8');
   const units = ['keyreeve.service', 'keyreeve-backup.service', 'keyreeve-backup.timer'];
-  const copyright = [
-    from('LICENSE'),
-    'Licences of what the program contains:',
-    readFileSync(join(program, 'licences.txt'), 'utf8'),
-  ];
+  const licences = ['.', 'dist', 'console/dist', 'guides/dist'].map((folder) =>
+    readFileSync(join(program, folder, 'licences.txt'), 'utf8'),
+  );
+  const copyright = [from('LICENSE'), 'What the program contains:\n', ...licences];
   return [
     ...units.map((name) => file(`./usr/lib/systemd/system/${name}`, placed(from(`docs/systemd/${name}`)))),
     file('./usr/bin/keyreeve', placed(from('docs/systemd/keyreeve.sh')), 0o755),

@@ -67,7 +67,7 @@ function filesFor(root: string, built: BuiltProgram): readonly (readonly [string
   const { program, platform, version, seconds } = built;
   const { platform: system, arch } = platform;
   const name = `keyreeve-${version}`;
-  const archive = gzipSync(tarOf([{ path: name, kind: 'folder' }, ...entriesOf(program, name)], seconds), { level: 9 });
+  const archive = gzipSync(tarOf([{ path: name, kind: 'folder' }, ...entriesOf(program, name)], seconds));
   if (system !== 'linux') return [[`${name}-${systems[system]}-${arch}-not-run.tar.gz`, archive]];
   const debian = arch === 'x64' ? 'amd64' : 'arm64';
   return [
