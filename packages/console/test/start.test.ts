@@ -74,6 +74,9 @@ function copyCheckout(folder: string, server = false): void {
       mkdirSync(dirname(join(source, name)), { recursive: true });
       writeFileSync(join(source, `${name}.ts`), text);
     }
+    // The build takes the licence of the list from it.
+    const page = 'packages/server/src/modules/accounts/common-passwords/README.md';
+    cpSync(join(checkout, page), join(folder, page));
     mkdirSync(join(folder, 'packages/server/revocation-check'));
   }
   linkPackages(folder);
