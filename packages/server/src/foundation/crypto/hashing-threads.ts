@@ -1,6 +1,5 @@
 /**
- * The hashing threads of this process. A thread starts with the first digest that finds none idle, the first one at the start
- * of a service, and takes 15 MiB. The memory
+ * The hashing threads of this process. A thread starts with the first digest that finds none idle, and takes 15 MiB. The memory
  * of a hash, 46 MiB, is mapped and cleared for each one: no setting of the library's allocator keeps it.
  */
 import { Worker } from 'node:worker_threads';
@@ -39,11 +38,6 @@ export class HashingThreads {
     const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
     const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
     return (isUsed ? least : this.#startOr(least)).compute(recipe, password, padding);
-  }
-
-  /** Starts the first thread: after an upgrade in place, none can start. @throws Error if it cannot start */
-  prepare(): void {
-    if (this.#threads.size === 0) this.#start();
   }
 
   #startOr(other: HashingThread | undefined): HashingThread {
