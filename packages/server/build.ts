@@ -61,6 +61,10 @@ export function buildProgram(folder: string, packageFolder = ownFolder): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     return join(folder, path);
   };
+  const ofMain = closureOf(metafile, relative(packageFolder, join(outdir, 'cli/main.js')));
+  const later = Object.keys(metafile.outputs).filter((path) => path.endsWith('.js') && !ofMain.has(path));
+  const inFolder = later.map((path) => relative(outdir, join(packageFolder, path)));
+  writeFileSync(place('imported-later'), inFolder.filter((path) => path.startsWith('parts/')).join('\n'));
   const id = createHash('sha256');
   for (const [path, contents] of [
     ...outputFiles.map((file) => [relative(outdir, file.path), file.contents] as const),
@@ -73,6 +77,15 @@ export function buildProgram(folder: string, packageFolder = ownFolder): void {
   writeFileSync(join(folder, 'build-id'), id.digest('hex').slice(0, 12));
   const licences = licencesOf(packagesIn(Object.keys(metafile.inputs)));
   writeFileSync(join(folder, 'licences.txt'), `${licences}\n${'-'.repeat(80)}\n\n${dataLicence(source)}`);
+}
+
+/** @returns the paths of what a file of the build imports when it is loaded, with its own */
+function closureOf(metafile: esbuild.Metafile, path: string, known = new Set<string>()): ReadonlySet<string> {
+  if (known.has(path)) return known;
+  known.add(path);
+  for (const { path: imported, kind, external: isExternal } of metafile.outputs[path]?.imports ?? [])
+    if (kind === 'import-statement' && isExternal !== true) closureOf(metafile, imported, known);
+  return known;
 }
 
 /** The program contains data of others: the list of common passwords. */

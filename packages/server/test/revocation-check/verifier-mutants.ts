@@ -8,8 +8,8 @@ export const verifierMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'app/processes/verifier.ts',
-        find: `    await verifier.prepare();`,
-        replace: `    await verifier.prepare();
+        find: `    await Promise.all([verifier.prepare(), loadLazyModules()]);`,
+        replace: `    await Promise.all([verifier.prepare(), loadLazyModules()]);
     const kept = new Map();
     const uncached = verifier.startKeyVerification.bind(verifier);
     verifier.startKeyVerification = (text, conditions, answer, fail) => {

@@ -50,7 +50,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     };
     const requestCounts = new RequestCounts();
     const appParts = appPartsOf(services, options, installation, publicUrl);
-    if (options.loadsAll === true) await loadAll(appParts, services);
+    if (options.loadsAll === true) await loadAll(appParts);
     const isVerifying = config.isPublicPortVerifying;
     const app = { ...services, ...appParts, log, health, requestLog, isVerifying };
     serve(new App({ ...app, ...http, requestCounts, routes: routesOf(app) }));
@@ -91,8 +91,8 @@ async function prepare(
 }
 
 /** An upgrade can remove or replace the files of the running program. */
-async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts, { hasher }: Services): Promise<void> {
-  await Promise.all([hasher.prepare(), loadLazyModules(), files.get(), guides?.get()]);
+async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts): Promise<void> {
+  await Promise.all([loadLazyModules(), files.get(), guides?.get()]);
 }
 
 type AppParts = ReturnType<typeof appPartsOf>;

@@ -22,11 +22,10 @@ export interface Digest {
   readonly ms: number;
 }
 
-/** `warning`: the reason why the thread has the usual priority. It and `isReady` are sent before any digest. */
+/** `warning`: the reason why the thread has the usual priority. Sent before any digest. */
 export type HashingResponse =
   | ({ readonly id: number } & (Digest | { readonly error: string }))
-  | { readonly warning: string }
-  | { readonly isReady: true };
+  | { readonly warning: string };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');
@@ -39,7 +38,6 @@ const warning =
     ? lowerPriority(undefined, usualPriority)
     : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
-send({ isReady: true });
 
 port.on('message', ({ id, recipe, password, padding }: HashingRequest) => {
   try {

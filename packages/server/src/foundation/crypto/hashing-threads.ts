@@ -1,6 +1,5 @@
 /**
- * The hashing threads of this process. A thread starts with the first digest that finds none idle, the first one at the start
- * of a service, and takes 15 MiB. The memory
+ * The hashing threads of this process. A thread starts with the first digest that finds none idle, and takes 15 MiB. The memory
  * of a hash, 46 MiB, is mapped and cleared for each one: no setting of the library's allocator keeps it.
  */
 import { Worker } from 'node:worker_threads';
@@ -39,11 +38,6 @@ export class HashingThreads {
     const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
     const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
     return (isUsed ? least : this.#startOr(least)).compute(recipe, password, padding);
-  }
-
-  /** Starts the first thread: after an upgrade in place, none can start. @throws Error if it cannot start */
-  async prepare(): Promise<void> {
-    if (this.#threads.size === 0) await this.#start().ready;
   }
 
   #startOr(other: HashingThread | undefined): HashingThread {
@@ -87,24 +81,21 @@ class HashingThread {
   /** By the id of the request. */
   readonly #pending = new Map<number, PromiseWithResolvers<Digest>>();
   #lastId = 0;
-  readonly #ready = Promise.withResolvers<void>();
-  /** Resolves when it has loaded its modules. */
-  readonly ready = this.#ready.promise;
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     const workerData = { usualPriority: usualPriority() };
     this.#worker = new Worker(ownScript(program), { name: 'hashing', workerData });
+    this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);
-      if ('isReady' in response) this.#ready.resolve();
-      else this.#settle(response);
-      // Not earlier: Node keeps the process running for a thread that does not run yet.
+      const pending = this.#pending.get(response.id);
+      this.#pending.delete(response.id);
       if (this.#pending.size === 0) this.#worker.unref();
+      if ('error' in response) pending?.reject(new Error(response.error));
+      else pending?.resolve(response);
     });
-    this.ready.catch(() => undefined);
     const end = (error: unknown): void => {
       onEnd();
-      this.#ready.reject(error);
       for (const { reject } of this.#pending.values()) reject(unavailable(error));
       this.#pending.clear();
     };
@@ -135,13 +126,6 @@ class HashingThread {
 
   async terminate(): Promise<void> {
     await this.#worker.terminate();
-  }
-
-  #settle(response: Extract<HashingResponse, { readonly id: number }>): void {
-    const pending = this.#pending.get(response.id);
-    this.#pending.delete(response.id);
-    if ('error' in response) pending?.reject(new Error(response.error));
-    else pending?.resolve(response);
   }
 }
 

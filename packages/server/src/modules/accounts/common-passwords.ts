@@ -3,7 +3,7 @@
  * sorted digests. `common-passwords/README.md` names its source; `scripts/write-common-passwords.ts` creates it.
  */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { lazily } from '../../foundation/lazy-modules.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
@@ -33,9 +33,15 @@ export class CommonPasswords {
   }
 }
 
-/** 3 MB, 4 ms. Throws if the file is missing or truncated: no password is accepted unchecked. */
-const readDigests = lazily((): Buffer => {
-  const digests = readFileSync(file);
+/** Open for as long as the process runs. */
+const openFile = lazily((): number => openSync(file, 'r'));
+
+let known: Buffer | undefined;
+
+/** The first call reads the file: 3 MB, 4 ms. Throws if it is missing or truncated: no password is accepted unchecked. */
+function readDigests(): Buffer {
+  if (known) return known;
+  const digests = readFileSync(openFile());
   if (digests.length === 0 || digests.length % digestBytes !== 0) throw new Error(`${file.pathname} is damaged`);
-  return digests;
-});
+  return (known = digests);
+}

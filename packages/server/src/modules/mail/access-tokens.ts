@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../../foundation/clock.ts';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 
 export interface AccessTokenOptions {
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export interface AccessTokenOptions {
   readonly user: string;
 }
 
-const loadJose = lazily(() => import('jose'));
+const loadJose = lazyImport(() => import('jose'));
 const requestMsMax = 30_000;
 const responseCharsMax = 65_536;
 /** A token that expires sooner is not used: the session takes time. */

@@ -9,7 +9,7 @@ import { connect as connectTls } from 'node:tls';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isPrivateAddress } from '../../foundation/ip-address.ts';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 import { PhaseLimit } from './phase-limit.ts';
 
 export interface SmtpTarget {
@@ -51,7 +51,7 @@ export class SessionError extends Error {
 /** A TLS handshake succeeds on the port of a URL that begins with `smtp://`. */
 export class TlsPortError extends Error {}
 
-const loadConnection = lazily(() => import('nodemailer/lib/smtp-connection'));
+const loadConnection = lazyImport(() => import('nodemailer/lib/smtp-connection'));
 
 /** RFC 5321 section 4.5.3.2, in milliseconds. A phase with several replies has the sum of their limits. */
 const limitsMs = {

@@ -1,11 +1,11 @@
 /** The sign-in at the mail server: with a password, or with an access token of its provider (XOAUTH2). */
 import { callbackify } from 'node:util';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { SignIn } from './smtp-session.ts';
 
-const loadXOAuth2 = lazily(() => import('nodemailer/lib/xoauth2'));
+const loadXOAuth2 = lazyImport(() => import('nodemailer/lib/xoauth2'));
 
 /** @param proof the password, or the source of access tokens */
 export function signInWith(user: string, proof: string | AccessTokens): SignIn {

@@ -1,7 +1,7 @@
 /** Sends messages to the configured mail server (RFC 5321), over TLS unless the server is on this machine. */
 import { JobFailure } from '../outbox/job.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 import type { Mark } from '../look/mark.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { RenderedMail } from './render.ts';
@@ -11,7 +11,7 @@ import { sendOverSession, type SendOptions, type SignIn, type SmtpTarget } from 
 import { isInMail, markId } from './templates/html.ts';
 import { signInWith } from './smtp-sign-in.ts';
 
-const loadComposer = lazily(() => import('nodemailer/lib/mail-composer'));
+const loadComposer = lazyImport(() => import('nodemailer/lib/mail-composer'));
 
 export interface OutgoingMail extends RenderedMail {
   /** The same at every attempt, so that a repeated message can be recognised. */

@@ -3,13 +3,13 @@
  * and 14 MiB.
  */
 import type { AuthenticationResponse, RegistrationResponse } from '@keyreeve/contract';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 import type { RelyingParty } from './relying-party.ts';
 
 /** COSE algorithm identifiers (RFC 9053), most preferred first: EdDSA, ES256, RS256. */
 export const algorithms = [-8, -7, -257] as const;
 
-const load = lazily(async () => {
+const load = lazyImport(async () => {
   const [server, helpers] = await Promise.all([
     import('@simplewebauthn/server'),
     import('@simplewebauthn/server/helpers'),

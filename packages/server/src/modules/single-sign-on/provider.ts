@@ -7,7 +7,7 @@ import type { Configuration, IDToken } from 'openid-client';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { lazily } from '../../foundation/lazy-modules.ts';
+import { lazyImport } from '../../foundation/lazy-modules.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { authenticationsFor, basicWithoutEncoding, type ClientAuthentication } from './client-authentication.ts';
 import { boundedFetch, unavailable, type ProviderRequest } from './bounded-fetch.ts';
@@ -25,7 +25,7 @@ export interface ProviderOptions {
   readonly scope: string;
 }
 
-const load = lazily(() => import('openid-client'));
+const load = lazyImport(() => import('openid-client'));
 
 /** The same configuration with each way to authenticate the client, in the order to try them. */
 type Configurations = ReadonlyMap<ClientAuthentication, Configuration>;
