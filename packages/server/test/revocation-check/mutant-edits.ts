@@ -48,18 +48,24 @@ export const earlyResponse = (file: string): readonly Edit[] => [
   },
   {
     file: narrowingFile,
-    find: `      made = await db.transaction(async (tx) => {`,
+    find: `      made = await db.transaction(
+        async (tx) => {`,
     replace: `    {
       const early = Promise.withResolvers<Made>();
-      const committed = db.transaction(async (tx) => {`,
+      const committed = db.transaction(
+        async (tx) => {`,
   },
   {
     file: narrowingFile,
-    find: `        return tried.made;
-      });`,
-    replace: `        if (isEarly) early.resolve(tried.made);
-        return tried.made;
-      });
+    find: `          return tried.made;
+        },
+        { isLong },
+      );`,
+    replace: `          if (isEarly) early.resolve(tried.made);
+          return tried.made;
+        },
+        { isLong },
+      );
       committed.then(early.resolve, early.reject);
       made = await early.promise;
     }`,

@@ -15,7 +15,10 @@ export async function applyAtStart(
   try {
     const file = readApplyFile(path, mayReadWorldReadableSecrets);
     const { generation, isApplied, steps } = await apply.run({ kind: 'operator' }, file, { isStart: true });
-    if (isApplied) log.info({ event: 'file_applied', generation, steps });
+    if (!isApplied) return;
+    // Without names: those of accounts are email addresses.
+    const changes = steps.map(({ change, kind, id, members }) => ({ change, kind, id, members }));
+    log.info({ event: 'file_applied', generation, steps: changes });
   } catch (error) {
     if (!(error instanceof ApplyError)) throw error;
     throw new ConfigError(error.message.split('\n').map((line) => `KEYREEVE_BOOTSTRAP (${path}): ${line}`));

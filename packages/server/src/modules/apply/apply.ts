@@ -88,6 +88,8 @@ export class Apply {
           return result;
         },
         recordedOf: ({ recorded }) => recorded,
+        // Another instance may apply the file for seconds, and this one waits.
+        isLong: true,
       });
       for (const notify of made.afterCommit) notify();
       return shown(made);

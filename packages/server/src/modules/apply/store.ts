@@ -2,6 +2,7 @@
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { isPending } from '../accounts/sign-up-store.ts';
 import type { EntryKind } from './file.ts';
 
 export interface EntryRow {
@@ -53,9 +54,10 @@ const remember = sql('remember_applied_deletions', {
     where not exists (select 1 from accounts a where a.id = value) and not exists (select 1 from webhook_endpoints w where w.id = value)
     on conflict (id) do nothing`,
 });
+// Not a pending sign-up, which an invitation replaces: anybody can begin one with the email address.
 const findByEmail = sql<{ id: string }>(
   'select_account_to_apply',
-  `select id from accounts where email_key = $1 and kind = 'person'`,
+  `select id from accounts where email_key = $1 and kind = 'person' and not (${isPending})`,
 );
 const findAccount = sql<{ id: string }>(
   'select_applied_account',
@@ -93,7 +95,7 @@ export const listEntries = (reader: Reader): Promise<EntryRow[]> => reader.all(l
 export const storeRowTx = async (tx: Transaction, row: EntryRow, now: number): Promise<void> =>
   void (await tx.run(insertRow, [row.id, row.kind, row.target, row.isCreated, now]));
 
-/** @returns the id of the person with the email address */
+/** @returns the id of the person with the email address, unless the account is a pending sign-up */
 export const findPerson = async (reader: Reader, canonicalEmail: string): Promise<string | undefined> =>
   (await reader.get(findByEmail, [canonicalEmail]))?.id;
 

@@ -46,6 +46,8 @@ interface NarrowingOptions<Id extends string | number, Made> {
   readonly read?: () => Promise<void>;
   /** Empty if the change removes no rights. */
   readonly recordedOf: (made: Made) => readonly Recorded[];
+  /** As of a transaction: for many changes together. */
+  readonly isLong?: boolean;
   /** Called after each commit, such as to send the mail of the change. */
   readonly afterCommit?: () => void;
   /** Absent for a change that the caller repeats. */
@@ -77,7 +79,7 @@ interface NarrowingOptions<Id extends string | number, Made> {
  */
 export async function runNarrowing<Id extends string | number, Made>(
   { db, revocations }: Pick<RecordingCore, 'db' | 'revocations'>,
-  { read, recordedOf, afterCommit, repetition, ...change }: Narrowing<Id, Made>,
+  { read, recordedOf, isLong = false, afterCommit, repetition, ...change }: Narrowing<Id, Made>,
 ): Promise<Made> {
   repetition?.pending.assertRoom();
   let tried = undefined as { readonly made: Made } | undefined;
@@ -87,12 +89,15 @@ export async function runNarrowing<Id extends string | number, Made>(
     if (!('perform' in change && db.isWriterFree)) await read?.();
     if ('perform' in change) made = await change.perform(db);
     else
-      made = await db.transaction(async (tx) => {
-        // After a conflict it runs again. Only the result of the last run may have been committed.
-        tried = undefined;
-        tried = { made: await change.changeTx(tx) };
-        return tried.made;
-      });
+      made = await db.transaction(
+        async (tx) => {
+          // After a conflict it runs again. Only the result of the last run may have been committed.
+          tried = undefined;
+          tried = { made: await change.changeTx(tx) };
+          return tried.made;
+        },
+        { isLong },
+      );
   } catch (error) {
     if ('perform' in change) tried = { made: undefined as Made };
     if (isOutcomeUnknown(error) && tried && recordedOf(tried.made).length > 0) {

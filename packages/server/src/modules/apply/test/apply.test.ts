@@ -6,6 +6,7 @@ import { now, operator } from '../../../../test-kit/rows.ts';
 import { rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { whenDone } from '../../../../test-kit/when-available.ts';
 import { addAccount, addServiceAccount } from '../../../../test-kit/rows.ts';
+import { createAccount, type NewAccount } from '../../accounts/store.ts';
 import {
   applied,
   newApplyFolder,
@@ -282,4 +283,25 @@ onEachInstallation('of processes that start together, one applies the file', asy
   const actions = (await listAuditEvents(opened.db)).map(({ action }) => action);
   assert.equal(actions.filter((action) => action === 'installation.file_applied').length, 1);
   assert.equal(actions.filter((action) => action === 'account.invited').length, 1);
+});
+
+onEachInstallation('an invitation replaces a pending sign-up with the email address', async ({ db }) => {
+  using folder = newApplyFolder();
+  const services = servicesOn(db);
+  const email = { email: 'ada@example.com', canonicalEmail: 'ada@example.com' };
+  const signUp = {
+    id: 'acc_stranger',
+    ...email,
+    passwordHash: '',
+    role: 'user',
+    now,
+    isUnverified: true,
+    isSignUp: true,
+  };
+  assert.equal(await createAccount(db, operator, signUp as NewAccount), true);
+  const file = folder.load({ generation: 1, accounts: [{ email: 'ada@example.com', role: 'admin' }] });
+  assert.deepEqual(await applied(services, file), ['create account ada@example.com']);
+  const { id, role } = await services.accounts.find('ada@example.com');
+  assert.equal(role, 'admin');
+  assert.notEqual(id, 'acc_stranger');
 });
