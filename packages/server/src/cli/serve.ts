@@ -28,11 +28,9 @@ export function serveCommand(setStatus: SetStatus): Command {
 /** @returns the exit status, when the service has stopped */
 async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
-  // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
-  await import('../app/metrics/metrics.ts');
   const routine = new RoutineLines();
   const log: Log = createLog(config.logLevel, undefined, process.stdout.isTTY ? routine.isHidden : undefined);
-  const service = await startService({ config, clock: systemClock, log });
+  const service = await startService({ config, clock: systemClock, log, loadsAll: true });
   const supervisor = newSupervisor(log);
   const stopped = untilStopped(service, { log, supervisor, failed: failureOf(service) });
   const { firstAdministrator } = service.services;
