@@ -41,7 +41,7 @@ export function commit(root: string): void {
 /** A repository that can be released. */
 export function newRepository(root: string): void {
   git(root, 'init', '-q');
-  write(root, `${packaged}/package.json`, '{ "version": "1.2.3" }');
+  write(root, 'packages/server/package.json', '{ "version": "1.2.3" }');
   write(root, 'ops/helm/keyreeve/Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n');
   for (const path of ['packages/go/README.md', 'docs/tutorials/gin.md'])
     write(root, path, 'go mod edit -require keyreeve@v1.2.3 -replace keyreeve=./keyreeve\n');
