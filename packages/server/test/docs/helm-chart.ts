@@ -57,6 +57,13 @@ export interface Template {
   readonly spec: Pod;
 }
 
+/** Backups in S3-compatible storage. */
+export const uploaded = {
+  to: 's3://backups/keyreeve',
+  recipients: ['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
+  storageSecret: { name: 'storage' },
+} as const;
+
 export const required: Values = {
   publicUrl: 'https://auth.example.com',
   image: { repository: 'images.example.com/keyreeve' },

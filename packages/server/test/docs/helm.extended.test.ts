@@ -20,6 +20,7 @@ import {
   required,
   skip,
   everything,
+  uploaded,
   type Template,
   type Values,
 } from './helm-chart.ts';
@@ -270,6 +271,15 @@ suite('the Helm chart', { skip }, () => {
     },
     'an unknown value of a part': { values: { ...required, httpRoute: { hosts: [] } }, message: /hosts/ },
     'no backup to keep': { values: { ...required, backup: { existingClaim: 'b', keep: 0 } }, message: /keep/ },
+    'two places for backups': {
+      values: { ...required, backup: { ...uploaded, existingClaim: 'b' } },
+      message: /existingClaim/,
+    },
+    'storage without a secret': { values: { ...required, backup: { to: 's3://backups' } }, message: /name/ },
+    'recipients of a claim': {
+      values: { ...required, backup: { existingClaim: 'b', recipients: uploaded.recipients } },
+      message: /recipients/,
+    },
     'an unknown value': { values: { ...required, replicaCount: 2 }, message: /replicaCount/ },
   })) {
     test(`rejects values that cannot work: ${name}`, () => {
@@ -303,6 +313,23 @@ suite('the Helm chart', { skip }, () => {
       assert.equal(pod.affinity?.podAffinity !== undefined, kind === 'sqlite', 'the volume is on the node of the pod');
     });
   }
+
+  test('with storage, only the backup job has its secret, and uploads encrypted', () => {
+    const manifests = manifestsOf({ ...required, backup: uploaded });
+    const { spec } = manifests.find((manifest) => manifest.kind === 'CronJob')!;
+    const pod = (spec as { jobTemplate: { spec: { template: Template } } }).jobTemplate.spec.template.spec;
+    const [container, service] = [pod.containers[0]!, podOf(manifests).containers[0]!];
+    assert.deepEqual(container.args, ['backup', '--to', uploaded.to, '--recipient', uploaded.recipients[0]]);
+    const secret = { name: 'KEYREEVE_STORAGE_SECRET_ACCESS_KEY_FILE', value: '/run/secrets/storage/secret' };
+    assert.deepEqual(container.env, [...(service.env ?? []), secret]);
+    const sources = [{ secret: { name: 'storage', items: [{ key: 'storage-secret', path: 'secret' }] } }];
+    assert.deepEqual(
+      pod.volumes?.find(({ name }) => name === 'storage-secret'),
+      { name: 'storage-secret', projected: { defaultMode: 0o440, sources } },
+    );
+    assert.ok(!JSON.stringify(podOf(manifests)).includes('storage'), 'the pods have nothing of it');
+    assert.doesNotMatch(notesOf({ ...required, backup: uploaded }), /No backups are made/);
+  });
 
   test('the name of the backup job has the length that Kubernetes permits', () => {
     const values = { ...required, backup: { existingClaim: 'backups' } };

@@ -9,7 +9,7 @@ type Values = { readonly [Key in keyof Settings]: ReturnType<Settings[Key]['pars
 export const objectStorageNames =
   'KEYREEVE_STORAGE_ENDPOINT, KEYREEVE_STORAGE_ACCESS_KEY_ID and KEYREEVE_STORAGE_SECRET_ACCESS_KEY';
 
-/** @returns undefined unless all settings are set */
+/** @returns undefined unless all settings are set. Only the command that uploads needs the secret. */
 export function objectStorageOf({
   storageEndpoint: endpoint,
   storageRegion: region,
@@ -17,11 +17,4 @@ export function objectStorageOf({
   storageSecretAccessKey: secretAccessKey,
 }: Values): ObjectStorage | undefined {
   return endpoint && accessKeyId && secretAccessKey ? { endpoint, region, accessKeyId, secretAccessKey } : undefined;
-}
-
-/** @returns what is wrong with settings that are each valid */
-export function backupMistakes(config: Values): string[] {
-  const { storageEndpoint, storageAccessKeyId, storageSecretAccessKey } = config;
-  const isSet = [storageEndpoint, storageAccessKeyId, storageSecretAccessKey].some((value) => value !== undefined);
-  return isSet && !objectStorageOf(config) ? [`${objectStorageNames} must all be set, or none of them`] : [];
 }

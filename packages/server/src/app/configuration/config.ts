@@ -4,7 +4,6 @@
  */
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { backupMistakes } from './backup-config.ts';
 import { isIgnored } from './ignored-names.ts';
 import { mailMistakes } from './mail-config.ts';
 import type { Environment, Setting } from './setting.ts';
@@ -123,7 +122,7 @@ function contradictions(config: Config): string[] {
   }
   if (config.apiExample !== undefined && config.apiUrl === undefined)
     mistakes.push('KEYREEVE_API_EXAMPLE can be set only with KEYREEVE_API_URL');
-  mistakes.push(...mailMistakes(config), ...backupMistakes(config));
+  mistakes.push(...mailMistakes(config));
   const consoleUrl = config.consoleUrl ?? url ?? 'http://localhost';
   if (config.passkeyRpId !== undefined && !isUsable(consoleUrl, config.passkeyRpId)) {
     mistakes.push(

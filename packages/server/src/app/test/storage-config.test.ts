@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { objectStorageOf } from '../configuration/backup-config.ts';
-import { ConfigError, readConfig } from '../configuration/config.ts';
+import { readConfig } from '../configuration/config.ts';
 
-test('endpoint and key of the storage are set together, or none of them', () => {
+test('endpoint and key of the storage are complete or not used, and a service starts without the secret', () => {
   const complete = {
     KEYREEVE_STORAGE_ENDPOINT: 'https://s3.example.com',
     KEYREEVE_STORAGE_ACCESS_KEY_ID: 'id',
@@ -16,11 +16,6 @@ test('endpoint and key of the storage are set together, or none of them', () => 
     accessKeyId: 'id',
     secretAccessKey: 'secret',
   });
-  assert.equal(objectStorageOf(readConfig({})), undefined);
-  const names = 'KEYREEVE_STORAGE_ENDPOINT, KEYREEVE_STORAGE_ACCESS_KEY_ID and KEYREEVE_STORAGE_SECRET_ACCESS_KEY';
   for (const name of Object.keys(complete))
-    assert.throws(
-      () => readConfig({ ...complete, [name]: '' }),
-      (error) => error instanceof ConfigError && error.mistakes.join() === `${names} must all be set, or none of them`,
-    );
+    assert.equal(objectStorageOf(readConfig({ ...complete, [name]: '' })), undefined, name);
 });
