@@ -75,11 +75,9 @@ export function downloadDebian(root: string, pinned: DebianPackage): string {
 
 /** URLs that end with `/`. A mirror of snapshots has the files of all times: a usual one removes them after an update. */
 export function debianMirrors(): string[] {
-  const own = process.env['KEYREEVE_DEBIAN_MIRROR'];
+  const own = process.env['KEYREEVE_DEBIAN_MIRROR'] ?? '';
   const configured = run('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']);
-  return [
-    ...new Set([...(own === undefined ? [] : [`${own}/`]), ...configured.split('\n').filter((uri) => uri !== '')]),
-  ];
+  return [...new Set([...(own === '' ? [] : [`${own}/`]), ...configured.split('\n').filter((uri) => uri !== '')])];
 }
 
 /** With the proxy and the certificates of the package manager. */

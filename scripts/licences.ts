@@ -29,9 +29,17 @@ export function licencesOf(names: readonly string[], modules = installed): strin
       const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
       if (version !== locked[`node_modules/${name}`]?.version)
         throw new Error(`${name} ${version} is installed, which is not the version of package-lock.json; run npm ci`);
-      const text = file === undefined ? license : readFileSync(join(folder, file), 'utf8').trim();
+      const text =
+        file === undefined ? (licenceInReadme(folder) ?? license) : readFileSync(join(folder, file), 'utf8').trim();
       if (text === undefined) throw new Error(`${name} states no licence`);
       return `${name} ${version}\n\n${text}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Some packages state their licence only there, with the copyright. */
+function licenceInReadme(folder: string): string | undefined {
+  const file = readdirSync(folder).find((entry) => /^readme\.md$/i.test(entry));
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8');
+  return /^#+ *licen[cs]e[^\n]*\n([^]*copyright[^]*)$/im.exec(text)?.[1]?.trim();
 }

@@ -1,7 +1,7 @@
 /** The annotations and labels of the image and the chart: https://specs.opencontainers.org/image-spec/annotations/. */
 import { repositoryUrl } from './package-repository.ts';
 import { readPackageManifest } from './package.ts';
-import type { Commit } from './run-files.ts';
+import type { Commit } from './release-time.ts';
 
 /** @param more further ones, and others instead of those of every artefact */
 export function annotationsOf(

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { annotationsOf } from './oci-annotations.ts';
 import { compress, mediaTypes, OciLayout } from './oci-layout.ts';
 import { runArchiveCommand } from './package-archive.ts';
-import { commitOf } from './run-files.ts';
+import { commitOf } from './release-time.ts';
 import { entriesOf, tarOf } from './tar.ts';
 
 const chart = 'ops/helm/keyreeve';

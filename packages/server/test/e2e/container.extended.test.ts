@@ -7,7 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import { readDebianList } from '../../../../scripts/debian-packages.ts';
 import { imageUser as user } from '../../../../scripts/package-image.ts';
 import { readPackageManifest } from '../../../../scripts/package.ts';
-import { commitOf } from '../../../../scripts/run-files.ts';
+import { commitOf } from '../../../../scripts/release-time.ts';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
 import { Image, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
 import { testOrchestration } from './orchestrated-containers.ts';

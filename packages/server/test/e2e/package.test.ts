@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import type { Manifest } from '../../../../scripts/package-manifest.ts';
 import { imageUser } from '../../../../scripts/package-image.ts';
 import { readJson } from '../../../../scripts/package.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -34,6 +35,11 @@ test('the package contains JavaScript, its licence and its README, and neither s
     names.filter((name) => !contained.includes(name)),
     [],
   );
+  const licences = readFileSync(join(folder, 'dist/licences.txt'), 'utf8');
+  assert.match(licences, /digests\.bin[^]*Creative Commons Attribution-ShareAlike 3\.0[^]*adaptation/);
+  // Stated in a README only.
+  assert.match(licences, /^pg-types .*\n\n[^]*?Brian M\. Carlson/m);
+  assert.equal((readJson(join(folder, 'package.json')) as Manifest)['license'], 'Apache-2.0 AND CC-BY-SA-3.0');
   // Scripts of an installation run on the machines of all users.
   assert.deepEqual((readJson(join(folder, 'package.json')) as { scripts: object }).scripts, {
     postinstall: 'node -e 0 || "$npm_node_execpath" bin/use-own-node.js',
