@@ -222,6 +222,24 @@ suite('the Helm chart', { skip }, () => {
     });
   });
 
+  test('the schema has every value, and rejects unknown ones in all parts', () => {
+    interface Part {
+      readonly properties?: Readonly<Record<string, Part>>;
+      readonly additionalProperties?: unknown;
+    }
+    const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')) as Part;
+    const [values] = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+    const compare = ({ properties, additionalProperties }: Part, part: object, path: string): void => {
+      if (!properties) return;
+      assert.equal(additionalProperties, false, path);
+      // Helm adds `global`.
+      const known = Object.keys(properties).filter((name) => name !== 'global');
+      assert.deepEqual(known.toSorted(), Object.keys(part).toSorted(), path);
+      for (const [name, value] of Object.entries(part)) compare(properties[name]!, value as object, `${path}.${name}`);
+    };
+    compare(schema, values!, 'values');
+  });
+
   for (const [name, { values, message }] of Object.entries({
     'no public URL': { values: { ...required, publicUrl: undefined }, message: /publicUrl/ },
     'a public URL with a path': { values: { ...required, publicUrl: 'https://a.example/x' }, message: /publicUrl/ },

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { anchorOf } from '../../../guides/src/markdown.ts';
 import { root, texts } from './tree.ts';
 
-const pages = [...texts].filter(([path]) => /^(?:[^/]+|docs\/.*|bench\/.*)\.md$/.test(path));
+const pages = [...texts].filter(([path]) => /^(?:[^/]+|(?:docs|bench|ops)\/.*)\.md$/.test(path));
 const sources = [...texts].filter(([path]) => /^(?:packages\/[^/]+\/src|bench|scripts)\/.*\.[jt]s$/.test(path));
 const textOf = (path: string): string => texts.get(path) ?? '';
 

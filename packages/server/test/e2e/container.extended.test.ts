@@ -10,6 +10,7 @@ import { readPackageManifest } from '../../../../scripts/package.ts';
 import { commitOf } from '../../../../scripts/release-time.ts';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
 import { Image, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
+import { testOrchestration } from './orchestrated-containers.ts';
 import { ReadLayout, type Described, type ReadManifest } from './oci-layout.ts';
 import { basic, bearer, goodPassword } from './program.ts';
 import { checkout } from './shared-package.ts';
@@ -193,4 +194,6 @@ suite('the image', { skip: skipWithout('images') }, () => {
     assert.equal((await again.program.call('GET', '/auth/forward', bearer(key))).status, 401);
     assert.equal((await again.program.call('GET', '/auth/forward', bearer(kept.key))).status, 200);
   });
+
+  testOrchestration(image);
 });

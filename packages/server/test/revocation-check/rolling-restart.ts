@@ -68,8 +68,7 @@ async function startNginx(program: string, urls: readonly string[]): Promise<Ngi
     );
   });
   const moved = stack.move();
-  const errors = (): string => readFileSync(join(folder.path, 'error.log'), 'utf8');
-  return { url, errors, [Symbol.asyncDispose]: () => moved[Symbol.asyncDispose]() };
+  return { url, errors: () => child.output(), [Symbol.asyncDispose]: () => moved[Symbol.asyncDispose]() };
 }
 
 /** Clients that send one request after the other until `stop`. */

@@ -1,23 +1,25 @@
-/** The pods of the Helm chart as containers: with exactly the variables and volumes that the chart renders, except the ports. */
+/**
+ * The pods of the Helm chart and the services of the Compose file as containers of the image: with exactly the variables and volumes
+ * that these name, except the ports.
+ */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { newPlace } from '../../test-kit/new-db.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { enableTls } from '../../test-kit/postgres/tls.ts';
 import { writePrivateAuthority } from '../../test-kit/private-authority.ts';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
-import { until } from '../../test-kit/until.ts';
+import { keyreeve, secretsScript, services, type ComposeService } from '../docs/compose-file.ts';
 import { manifestsOf, podOf, required, skip, type Pod, type Values } from '../docs/helm-chart.ts';
-import { FaultProxy } from '../revocation-check/fault-proxy.ts';
 import { imageUser } from '../../../../scripts/package-image.ts';
-import { Image, outside, skipWithout, writeSecretVolume, type Mount } from './container.ts';
-import { newProgram, type Environment } from './program.ts';
+import { outside, writeSecretVolume, type Image, type Mount } from './container.ts';
+import type { Environment } from './program.ts';
 
 const masterKey = randomBytes(32).toString('base64url');
 /** Of objects, by name and key. */
@@ -29,8 +31,12 @@ const withDatabase = (more: Values): Values => ({
   deletionJournal: { existingClaim: 'deletions' },
 });
 
-suite('the pods of the Helm chart', { skip: skipWithout('images') || skip }, () => {
-  const image = new Image();
+/** @param image is built when the tests run */
+export function testOrchestration(image: Image): void {
+  suite('containers as orchestrators start them', { skip }, () => testsOf(image));
+}
+
+function testsOf(image: Image): void {
   let folder: TempFolder;
   let server: PostgresServer;
   let objects: Objects;
@@ -49,25 +55,24 @@ suite('the pods of the Helm chart', { skip: skipWithout('images') || skip }, () 
       keyreeve: { 'master-key': masterKey, url },
       'database-ca': { 'ca.crt': readFileSync(join(folder.path, 'ca.crt'), 'utf8') },
     };
-    await image.build();
   });
   after(async () => {
-    image[Symbol.dispose]();
     await server[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
   });
 
+  function newFolder(...names: readonly string[]): string {
+    const path = join(folder.path, ...names);
+    mkdirSync(path, { recursive: true });
+    chmodSync(path, 0o755);
+    return path;
+  }
+
   /** A folder for each volume, as the kubelet prepares it. The harness has one for /tmp. */
   function mountsOf({ containers: [container], volumes = [] }: Pod, name: string): Mount[] {
-    const newFolder = (volume: string): string => {
-      const path = join(folder.path, name, volume);
-      mkdirSync(path, { recursive: true });
-      chmodSync(path, 0o755);
-      return path;
-    };
     return container!.volumeMounts!.flatMap(({ name: volume, mountPath, readOnly = false }): Mount[] => {
       if (mountPath === '/tmp') return [];
-      const source = newFolder(volume);
+      const source = newFolder(name, volume);
       for (const projected of volumes.find((each) => each.name === volume)?.projected?.sources ?? []) {
         const [{ name: object, items }] = Object.values(projected as Record<string, Projection>) as [Projection];
         for (const { key, path } of items) writeSecretVolume(source, path, objects[object]![key]!, imageUser);
@@ -125,25 +130,57 @@ suite('the pods of the Helm chart', { skip: skipWithout('images') || skip }, () 
     assert.match(unready.stdout, /\/health\/ready: 503, expected 200/);
     await server.startAgain();
   });
-});
+
+  test('the services of the Compose file start with the secrets that the first one creates', async () => {
+    const project = newFolder('compose');
+    for (const name of ['secrets', 'backups']) newFolder('compose', name);
+    const script = secretsScript
+      .replaceAll(/(?<= )\/(?=secrets|backups)/g, `${project}/`)
+      .replaceAll('65532', String(outside(imageUser)));
+    const createSecrets = (): string[] => {
+      execFileSync('sh', ['-euc', script], { stdio: 'pipe' });
+      return ['keyreeve/master-key', 'keyreeve/database-url', 'postgres/password'].map((path) =>
+        readFileSync(join(project, 'secrets', path), 'utf8'),
+      );
+    };
+    const first = createSecrets();
+    const [, databaseUrl = '', password = ''] = first;
+    assert.equal(new URL(databaseUrl).password, password);
+    assert.match(password, /^[0-9A-F]{48}$/);
+    assert.deepEqual(createSecrets(), first, 'a later start keeps them');
+
+    // The server of this test instead of the service.
+    const ownUrl = `${(await server.createDatabase()).url}?sslmode=disable`;
+    writeFileSync(join(project, 'secrets/keyreeve/database-url'), ownUrl);
+    const startService = ({ volumes = [], environment = {}, command }: ComposeService) => {
+      const mounts = volumes.map((volume): Mount => {
+        const [source = '', destination = '', mode] = volume.split(':');
+        if (source.startsWith('.')) return { source: join(project, source), destination, isWritable: mode !== 'ro' };
+        const path = newFolder('compose', source);
+        chownSync(path, outside(imageUser), outside(imageUser));
+        return { source: path, destination, isWritable: true };
+      });
+      return image.start(mounts, { ...environment, KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' }, command);
+    };
+    await using container = startService(keyreeve);
+    await container.program.waitForRecord('listening');
+    const { port } = new URL(container.program.adminUrl);
+    const [, ...check] = keyreeve.healthcheck!.test!.map((word) => word.replace('8788', port));
+    assert.equal((await container.exec(check)).status, 0);
+    const created = await container.exec(['keyreeve', 'account', 'create', 'you@example.com', '--admin', '--generate']);
+    assert.equal(created.status, 0, created.stderr);
+
+    await using job = startService(services['backup']!);
+    assert.equal((await job.program.exited()).status, 0, job.program.stderr);
+    assert.equal(readdirSync(join(project, 'backups')).length, 1);
+
+    await server.stop();
+    assert.equal((await container.exec(check)).status, 1);
+    await server.startAgain();
+  });
+}
 
 interface Projection {
   readonly name: string;
   readonly items: readonly { readonly key: string; readonly path: string }[];
 }
-
-test('a database that responds after 1.2 seconds leaves the service ready, and a silent one does not', async () => {
-  await using place = await newPlace('postgres');
-  await using proxy = await FaultProxy.start(place.url);
-  await using program = await newProgram({ ...place.environment, KEYREEVE_DATABASE_URL: proxy.through(place.url) });
-  const ready = async (): Promise<number> => (await program.call('GET', '/health/ready')).status;
-
-  proxy.delayMs = 1_200;
-  // On a busy machine, a response can arrive after the limit of the service.
-  await until('the service is ready', async () => (await ready()) === 200);
-
-  proxy.isBlackHole = true;
-  assert.equal(await ready(), 503);
-  proxy.clearFaults();
-  await until('the service is ready again', async () => (await ready()) === 200);
-});
