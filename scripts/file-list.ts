@@ -13,8 +13,6 @@ const listed = ['packages/server/src', 'packages/contract/src'];
 /** Files that the kinds of a module’s files already name. */
 const named = ['routes.ts', 'store.ts'];
 
-const isTest = (folder: string): boolean => /\/test$/.test(folder);
-
 function linesOf(folder: string): string[] {
   const entries = readdirSync(`${root}/${folder}`, { withFileTypes: true });
   const names = entries.flatMap((entry) =>
@@ -26,7 +24,7 @@ function linesOf(folder: string): string[] {
     ...(shown.length > 0 ? [`\`${folder.replace('packages/server/src/', '')}\` | ${shown.join(', ')}`] : []),
     ...below
       .toSorted()
-      .filter((name) => !isTest(name))
+      .filter((name) => !name.endsWith('/test'))
       .flatMap((name) => linesOf(name)),
   ];
 }
