@@ -1,19 +1,17 @@
 /**
- * The list of files in `ARCHITECTURE.md`: each folder of the server’s and the contract’s sources, with the names of its files,
- * which state their subjects.
+ * The list of files in `ARCHITECTURE.md`: each folder of the server’s sources, with the names of its files, which state
+ * their subjects.
  */
 import { readdirSync } from 'node:fs';
 import { withMarkedTables } from './marked-tables.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
-/** Folders whose files are listed, with those below them. The other packages have few folders, which the layout names. */
-const listed = ['packages/server/src', 'packages/contract/src'];
+/** The other packages have few folders, which the layout names. */
+const listed = 'packages/server/src';
 
 /** Files that the kinds of a module’s files already name. */
 const named = ['routes.ts', 'store.ts'];
-
-const isTest = (folder: string): boolean => folder.endsWith('/test');
 
 function linesOf(folder: string): string[] {
   const entries = readdirSync(`${root}/${folder}`, { withFileTypes: true });
@@ -23,10 +21,10 @@ function linesOf(folder: string): string[] {
   const below = entries.flatMap((entry) => (entry.isDirectory() ? [`${folder}/${entry.name}`] : []));
   const shown = names.map((name) => name.replace('.ts', '')).toSorted();
   return [
-    ...(shown.length > 0 ? [`\`${folder.replace('packages/server/src/', '')}\` | ${shown.join(', ')}`] : []),
+    ...(shown.length > 0 ? [`\`${folder.replace(`${listed}/`, '')}\` | ${shown.join(', ')}`] : []),
     ...below
       .toSorted()
-      .filter((name) => !isTest(name))
+      .filter((name) => !name.endsWith('/test'))
       .flatMap((name) => linesOf(name)),
   ];
 }
@@ -34,5 +32,5 @@ function linesOf(folder: string): string[] {
 /** @returns the page of the architecture with a new list @throws Error if the page lacks its mark */
 export const withFiles = (page: string): string =>
   withMarkedTables(page, {
-    files: ['folder | files', '--- | ---', ...listed.flatMap(linesOf)],
+    files: ['folder | files', '--- | ---', ...linesOf(listed)],
   });

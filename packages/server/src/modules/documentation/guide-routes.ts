@@ -47,6 +47,10 @@ export function guideRoutes(files: BuiltFiles): readonly Route[] {
     if (!build) return notBuilt('The documentation is');
     const page = build.files.get(`${name}.html`);
     if (page) return page.respond(request, { policy: pagePolicy });
+    const last = name === '' ? docsPath.slice(1) : name.endsWith('/') ? name.split('/').at(-2) : undefined;
+    // As people type it. Links are relative, so each page has one path.
+    if (last !== undefined && (name === '' || build.files.has(`${name.slice(0, -1)}.html`)))
+      return { status: 303, headers: ['Location', `../${last}`] };
     const file = isPublished(name) ? build.files.get(name) : undefined;
     if (!file) throw new DomainError('not_found');
     return file.respond(request);
@@ -55,8 +59,7 @@ export function guideRoutes(files: BuiltFiles): readonly Route[] {
     route(start, ({ contentRequest }) => answer(startName, contentRequest)),
     {
       ...route(guide, ({ params, contentRequest }) => answer(params.rest, contentRequest)),
-      // Links are relative, so each page has one path.
-      covers: (path) => !path.endsWith('/') && path !== `${docsPath}/${startName}`,
+      covers: (path) => ![startName, `${startName}/`].includes(path.slice(docsPath.length + 1)),
     },
     route(asset, ({ params: { build, name }, contentRequest }) =>
       files.respond(build, `assets/0/${name}`, contentRequest),

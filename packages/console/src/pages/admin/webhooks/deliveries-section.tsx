@@ -144,7 +144,7 @@ function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
     },
     {
       label: texts.response,
-      priority: 'low',
+      priority: 'lowest',
       align: 'end',
       cell: ({ attempts }) => attempts.at(-1)?.status ?? texts.noResponse,
     },
@@ -156,7 +156,7 @@ function columnsOf(onOpen: Act, onReplay: Act): readonly Column<Delivery>[] {
     { label: adminText.general.attempts, priority: 'lowest', align: 'end', cell: ({ attemptCount }) => attemptCount },
     {
       label: adminText.general.nextAttempt,
-      priority: 'low',
+      priority: 'lowest',
       cell: ({ nextAttemptAt }) => <NextAttempt at={nextAttemptAt} />,
     },
     {

@@ -41,17 +41,29 @@ test('there is nothing besides the pages and their files', async () => {
   await using app = await newApp();
   const paths = [
     'x',
-    '',
+    'x/',
+    '/',
     'index',
+    'index/',
     'index.html',
     'upgrade.html',
-    'upgrade/',
+    'upgrade//',
+    'upgrade.html/',
     'stamp',
     'assets/0',
     'assets/0/guides.js/x',
   ];
   for (const path of [...paths, '../package.json', '%2e%2e/package.json', 'assets/0/upgrade.html', 'constructor'])
     assertProblem(fromFetch(await app.call('GET', `/docs/${path}`)), 'not_found');
+});
+
+test('a slash at the end of the path of a page leads to the page', { tags: ['asvs:3.7.2'] }, async () => {
+  await using app = await newApp();
+  for (const path of ['/docs', '/docs/upgrade', '/docs/tutorials/gin', '/docs/api']) {
+    const { status, text, headers } = await app.call('GET', `${path}/`);
+    assert.deepEqual([status, text], [303, '']);
+    assert.equal(new URL(headers.get('location') ?? '', `${app.url}${path}/`).href, `${app.url}${path}`);
+  }
 });
 
 test('the API reference has the public URL of the installation', async () => {
