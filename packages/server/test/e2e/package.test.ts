@@ -22,6 +22,7 @@ test('the package contains JavaScript, its licence and its README, and neither s
     'LICENSE',
     'README.md',
     'CHANGELOG.md',
+    'SECURITY.md',
     'docs/deploy.md',
     'ops/prometheus/rules.yml',
     'dist/cli/main.js',
