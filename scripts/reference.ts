@@ -18,6 +18,9 @@ export function referencePages(): Readonly<Record<string, string>> {
     'docs/operating.md': withTables(textOf('docs/operating.md')),
     'ARCHITECTURE.md': withFiles(textOf('ARCHITECTURE.md')),
     'ops/helm/keyreeve/README.md': chartReadme(),
+    // A chart reads no file outside its folder.
+    'ops/helm/keyreeve/files/dashboard.json': textOf('ops/grafana/keyreeve.json'),
+    'ops/helm/keyreeve/files/rules.yml': textOf('ops/prometheus/rules.yml'),
     'ops/helm/keyreeve/files/paths.yaml': publishedPathsFile(),
   };
 }

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
 import { readExamples } from './examples.ts';
+import { languages } from './src/text/language.ts';
 
 const root = import.meta.dirname;
 const source = join(root, 'src');
@@ -60,7 +61,10 @@ export function buildConsole(folder: string): void {
   for (const { path, text } of outputFiles) writeFileSync(lowerCase(path), lowerCase(text));
   esbuild.buildSync(earlyOptions(folder));
   const page = readFileSync(join(source, 'index.html'), 'utf8');
-  writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile).map(lowerCase)));
+  const texts = languages.map(
+    (language) => [language, lowerCase(fileOf(metafile, `src/text/${language}.ts`))] as const,
+  );
+  writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile).map(lowerCase), texts));
   cpSync(join(source, 'static'), folder, { recursive: true });
   writeFileSync(join(folder, 'licences.txt'), licencesOf(bundledPackages));
 }
@@ -72,10 +76,21 @@ function importsOf({ outputs }: esbuild.Metafile): string[] {
   return statics.map(({ path }) => basename(path));
 }
 
+/** @throws Error if the build has no file for a source */
+function fileOf({ outputs }: esbuild.Metafile, input: string): string {
+  const output = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === input);
+  if (!output) throw new Error(`the build has no file of ${input}`);
+  return basename(output[0]);
+}
+
 /** So that the browser requests them together with `app.js`, and not after it. Comments are only for readers of the source. */
-function withPreloads(page: string, files: readonly string[]): string {
+function withPreloads(page: string, files: readonly string[], texts: readonly (readonly [string, string])[]): string {
+  const ofLanguages = texts.map(([language, file]) => ` data-${language}="${file}"`);
   const links = files.map((file) => `<link rel="modulepreload" href="/console/assets/0/${file}" />\n    `);
-  return page.replaceAll(/<!--[^]*?-->\s*/g, '').replace('<script type="module"', (script) => links.join('') + script);
+  return page
+    .replaceAll(/<!--[^]*?-->\s*/g, '')
+    .replace('/early.js"', (early) => early + ofLanguages.join(''))
+    .replace('<script type="module"', (script) => links.join('') + script);
 }
 
 /** Without a stamp: `npm start` builds again, because this output is larger. */

@@ -1,7 +1,7 @@
 /** What a page shows until its code and its data arrive: skeletons, in the place of what follows. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../../server/test-kit/until.ts';
+import { awaited, until } from '../../server/test-kit/until.ts';
 import { findFaults } from './accessibility.ts';
 import { findOverflow } from './kit/layout.ts';
 import { consoleTests } from './kit/console-site.ts';
@@ -25,11 +25,13 @@ const placeOf = async (element: Locator): Promise<readonly (number | undefined)[
 };
 
 test(
-  'the sign-in has a skeleton without a script, and nothing moves when it appears',
+  'the sign-in has a skeleton without a script, its texts load with the scripts, and nothing moves when it appears',
   async (site) => {
     const { page } = await site.open({ isNew: true });
     const proceed = await hold(page, '**/app.js');
+    const texts = page.waitForRequest(/\/en-\w{8}\.js$/);
     await page.goto('/console', { waitUntil: 'commit' });
+    await awaited('the texts are requested without app.js', texts);
     const card = page.locator('.entrance .card');
     await card.waitFor();
     assert.equal(await page.locator('header.top').isVisible(), false);

@@ -1,4 +1,5 @@
 /** Markdown as the hosts of repositories show it (GitHub Flavored Markdown): its links, its sections, and their HTML. */
+import { posix } from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../../server/src/http/html.ts';
 
@@ -26,9 +27,6 @@ interface Inline {
 const marked = new Marked();
 /** Links with a scheme lead out of the repository. */
 const isOutside = (target: string): boolean => /^[a-z]+:/.test(target);
-
-/** @returns the last segment of the path */
-const fileNameOf = (href: string): string => href.split('#', 1)[0]!.split('/').at(-1)!;
 
 export const tokensOf = (markdown: string): Token[] => marked.lexer(markdown);
 
@@ -102,7 +100,8 @@ const rendererOf = (resolve: Resolve) => ({
   link(this: Inline, { href, tokens }: Tokens.Link): string {
     const target = isOutside(href) ? href : resolve(href);
     const shown = this.parser.parseInline(tokens);
-    if (target === undefined) return `${shown} (<code>${escapeHtml(fileNameOf(href))}</code>)`;
+    if (target === undefined)
+      return `${shown} (<code>${escapeHtml(posix.basename(href.split('#', 1)[0] ?? ''))}</code>)`;
     return `<a href="${escapeHtml(target)}">${shown}</a>`;
   },
   /** The only images show the console. */

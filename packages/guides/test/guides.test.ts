@@ -33,8 +33,9 @@ test('the navigation has each page for users and operators once', () => {
   for (const { title, entries: own } of navigation) assert.ok(title !== '' && own.length > 0, title);
 });
 
+const anchors = (html: string): string[] => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
+
 test('every link of the guides and the API reference leads to a page and a place in it, or to a file', () => {
-  const anchors = (html: string): string[] => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
   for (const [kind, { files }] of Object.entries(sites)) {
     const pages = [...files].filter(([name]) => name.endsWith('.html'));
     assert.ok(pages.length > 70);
@@ -46,6 +47,23 @@ test('every link of the guides and the API reference leads to a page and a place
       }),
     );
     assert.deepEqual(broken, [], kind);
+  }
+});
+
+test('every link of the alerts and the dashboard leads to a place in the guides of the service', () => {
+  const { files } = sites.service;
+  for (const [path, count] of [
+    ['ops/prometheus/rules.yml', 20],
+    ['ops/grafana/keyreeve.json', 1],
+  ] as const) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const links = [...text.matchAll(/https:\/\/auth\.example\.com(\/[^\s"']*)/g)].map(([, link = '']) => link);
+    assert.ok(links.length >= count, path);
+    const broken = links.filter((link) => {
+      const [, name = '', anchor = ''] = /^\/docs\/([\w/-]+)#([\w-]+)$/.exec(link) ?? [];
+      return !anchors(files.get(`${name}.html`) ?? '').includes(anchor);
+    });
+    assert.deepEqual(broken, [], path);
   }
 });
 
@@ -120,6 +138,11 @@ const questions: readonly (readonly [question: string, page: RegExp])[] = [
   ['overloaded', /^api\/errors$/],
   ['rotate', /^api-keys$/],
   ['lost second factor', /^second-factor$/],
+  ['https certificate', /^(?:deploy|operating)$/],
+  ['delete a user', /^(?:accounts|administration)$/],
+  ['add a second instance', /^cluster$/],
+  ['change the port', /^(?:configuration|deploy)$/],
+  ['forgot admin password', /^(?:accounts|administration)$/],
 ];
 for (const [question, page] of questions)
   test(`the search finds the page for “${question}” among the first three`, () => {

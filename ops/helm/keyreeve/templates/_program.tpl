@@ -49,7 +49,10 @@ env:
     "KEYREEVE_TRUSTED_PROXIES" .Values.trustedProxies
     "KEYREEVE_MASTER_KEY_FILE" "/run/secrets/keyreeve/master-key"
   }}
-  {{- if $isPostgres }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
+  {{- if $isPostgres }}
+  {{- /* Empty, because the image sets it, and both together are an error. */}}
+  {{- $_ := set $managed "KEYREEVE_DATABASE_URL" "" }}
+  {{- $_ := set $managed "KEYREEVE_DATABASE_URL_FILE" "/run/secrets/keyreeve/database-url" }}
   {{- else }}{{ $_ := set $managed "KEYREEVE_DATABASE_URL" "sqlite:/data/keyreeve.db" }}{{ end }}
   {{- if or .Values.database.ca.secret .Values.database.ca.configMap }}{{ $_ := set $managed "KEYREEVE_DATABASE_CA" "/run/secrets/keyreeve/database-ca" }}{{ end }}
   {{- if .Values.deletionJournal.existingClaim }}{{ $_ := set $managed "KEYREEVE_DELETION_JOURNAL" "/deletions" }}{{ end }}

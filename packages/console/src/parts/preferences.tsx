@@ -4,7 +4,8 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { Problem } from '../problem.ts';
 import { useAction } from '../resource.ts';
 import { chooseLanguage } from '../text/choose-language.ts';
-import { chosenLanguage, languages, text } from '../text/text.ts';
+import { chosenLanguage, languages } from '../text/language.ts';
+import { text } from '../text/text.ts';
 import { chooseTheme, chosenTheme, themes } from '../theme.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 

@@ -32,15 +32,46 @@ const ending = /(?<=[a-z]{3})(?:ing|ed|es|s|e)$/;
 /** `1,000` is one word, `api_key.deleted` are three. */
 const tokenize = (text: string): string[] => text.replaceAll(/(?<=\d),(?=\d{3})/g, '').split(/[^\p{L}\p{N}]+/u);
 
+const wordOf = (term: string): string | undefined => {
+  const word = term.toLowerCase();
+  return word === '' || common.has(word) ? undefined : word.replace(ending, '');
+};
+
+/** Words of questions, and those of the pages that answer them. */
+const synonyms = new Map(
+  Object.entries({
+    '2fa': 'second factor',
+    admin: 'administrator',
+    certificate: 'tls proxy machine',
+    forgot: 'lost reset',
+    forgotten: 'lost reset',
+    https: 'tls proxy machine',
+    instance: 'cluster',
+    k8s: 'kubernetes',
+    login: 'sign',
+    mfa: 'second factor',
+    phone: 'authenticator factor',
+    port: 'settings configure',
+    postgres: 'postgresql',
+    replica: 'cluster instance',
+    scale: 'cluster machine',
+    ssl: 'tls proxy',
+    sso: 'single sign',
+    totp: 'second factor',
+    user: 'account',
+  }).map(([word, others]) => [wordOf(word), others.split(' ').flatMap((other) => wordOf(other) ?? [])]),
+);
+
 export const searchOptions: Options<Searched> = {
   fields: ['task', 'title', 'heading', 'text'],
   storeFields: ['href', 'title', 'heading'],
   tokenize,
-  processTerm: (term) => {
-    const word = term.toLowerCase();
-    return word === '' || common.has(word) ? undefined : word.replace(ending, '');
-  },
+  processTerm: wordOf,
   searchOptions: {
+    processTerm: (term) => {
+      const word = wordOf(term);
+      return word === undefined ? undefined : [word, ...(synonyms.get(word) ?? [])];
+    },
     boost: { task: 4, title: 4, heading: 2 },
     // The word that is being typed.
     prefix: (term, index, terms) => index === terms.length - 1 && term.length > 1,
@@ -48,8 +79,8 @@ export const searchOptions: Options<Searched> = {
   },
 };
 
-/** A guide says what to do, so it comes before the operation that it names. */
-const referenceWeight = 0.6;
+/** A guide says what to do, so it comes before the operation that it names, and before what assesses the service. */
+const otherWeight = 0.6;
 
 /**
  * The best part of each page. What has more words of the question comes first.
@@ -58,7 +89,7 @@ const referenceWeight = 0.6;
 export function findPages(index: MiniSearch, question: string, countMax: number): Found[] {
   const found = index.search(question).map(({ score, queryTerms, ...part }) => ({
     ...(part as unknown as Found),
-    rank: score * queryTerms.length * (isReference.test((part as unknown as Found).href) ? referenceWeight : 1),
+    rank: score * queryTerms.length * (isOther.test((part as unknown as Found).href) ? otherWeight : 1),
   }));
   const pages = new Map<string, Found>();
   for (const part of found.toSorted((one, other) => other.rank - one.rank)) {
@@ -68,4 +99,4 @@ export function findPages(index: MiniSearch, question: string, countMax: number)
   return [...pages.values()];
 }
 
-const isReference = /^api[/.#]/;
+const isOther = /^(?:api[/.#]|asvs|threats|proof|timing)/;

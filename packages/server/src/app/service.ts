@@ -1,6 +1,7 @@
 /** Starts and stops the service: configuration → database → modules → HTTP → listen → drain. */
 import type { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
 import { startAdmin } from './metrics/admin-listener.ts';
+import { lazily } from '../foundation/lazy-modules.ts';
 import { RequestLog } from '../http/request-log.ts';
 import type { RootKeyChangedError } from '../foundation/database/root-key-changed.ts';
 import { Housekeeping } from './processes/housekeeping.ts';
@@ -85,8 +86,9 @@ function newVerifiers({ config, log }: ServiceOptions): VerifierPool | undefined
   return new VerifierPool({ count, address: { kind: 'port', host: verifyHost, port: verifyPort }, log });
 }
 
-/** Loads the metrics library at the first scrape, so that it does not delay the start. */
+const loadMetrics = lazily(() => import('./metrics/metrics.ts'));
+
 function lazyMetrics(sources: MetricsSources): () => Promise<Metrics> {
   let metrics: Promise<Metrics> | undefined;
-  return () => (metrics ??= import('./metrics/metrics.ts').then((module) => new module.Metrics(sources)));
+  return () => (metrics ??= loadMetrics().then((module) => new module.Metrics(sources)));
 }

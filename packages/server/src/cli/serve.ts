@@ -11,6 +11,7 @@ import { CliCommand, type SetStatus } from './command.ts';
 import { greet } from './greeting.ts';
 import { onNpmExit } from './npm-parent.ts';
 import { RoutineLines } from './routine-lines.ts';
+import { newSupervisor, type Supervisor } from './supervisor.ts';
 
 export function serveCommand(setStatus: SetStatus): Command {
   return new CliCommand('serve')
@@ -27,22 +28,29 @@ export function serveCommand(setStatus: SetStatus): Command {
 /** @returns the exit status, when the service has stopped */
 async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
-  // Imported before the first scrape: importing it later would block the event loop for 20 to 30 ms.
-  await import('../app/metrics/metrics.ts');
   const routine = new RoutineLines();
   const log: Log = createLog(config.logLevel, undefined, process.stdout.isTTY ? routine.isHidden : undefined);
-  const service = await startService({ config, clock: systemClock, log });
-  const stopped = untilStopped(service, log, failureOf(service));
+  const service = await startService({ config, clock: systemClock, log, loadsAll: true });
+  const supervisor = newSupervisor(log);
+  const stopped = untilStopped(service, { log, supervisor, failed: failureOf(service) });
   const { firstAdministrator } = service.services;
   const first = await firstStart(firstAdministrator, config, log);
   if (first) routine.hideUntil(() => firstAdministrator.administratorExists());
   // After the signal handlers are installed, because the greeting mentions Ctrl-C.
   await greet(service, config, log, first);
+  await supervisor.ready();
   return exitSoon(await stopped);
 }
 
 const failureOf = ({ replaced, rootKeyChanged }: Service) =>
   Promise.race([rootKeyChanged, ...(replaced ? [replaced] : [])]);
+
+interface Watched {
+  readonly log: Log;
+  readonly supervisor: Supervisor;
+  /** Resolves with an error after which the service must stop. */
+  readonly failed: Promise<DatabaseReplacedError | RootKeyChangedError>;
+}
 
 /**
  * Signals within this time count as one: systemd and others signal every process of the service, and before Node 22.15 the
@@ -52,14 +60,9 @@ const sameSignalMs = 500;
 
 /**
  * Installs signal handlers.
- * @param failed resolves with an error after which the service must stop
  * @returns the exit status
  */
-function untilStopped(
-  service: Service,
-  log: Log,
-  failed: Promise<DatabaseReplacedError | RootKeyChangedError>,
-): Promise<number> {
+function untilStopped(service: Service, { log, supervisor, failed }: Watched): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
     let mayExitNow = false;
@@ -69,6 +72,7 @@ function untilStopped(
       isStopping = true;
       setTimeout(() => (mayExitNow = true), sameSignalMs).unref();
       log.info({ event: 'stopping', reason });
+      void supervisor.stopping();
       void service.stop().then((isDrained) => {
         log.info({ event: 'stopped', isDrained });
         resolve(status || (isDrained ? 0 : 1));

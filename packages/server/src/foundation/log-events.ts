@@ -41,6 +41,7 @@ export const logEvents = {
   listening: ['info', 'the service accepts requests'],
   stopping: ['info', 'the service stops, for `reason`'],
   stopped: ['info', '`isDrained`: all connections ended in time'],
+  notify_failed: ['error', 'systemd did not get `message`', 'install `systemd-notify`'],
   migrated: ['info', 'this start applied `migrations`'],
   file_applied: ['info', 'this start applied a [file](apply.md), with `steps`'],
   migration_waits: [

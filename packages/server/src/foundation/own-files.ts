@@ -3,7 +3,7 @@
  * that Node runs. `build.ts` makes this file one of its own in the build, so that its place tells where the others are.
  */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 const root = new URL('..', import.meta.url);
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -21,12 +21,25 @@ export const ownScript = (path: string): URL => ownFile(`${path}${extension}`);
  */
 export const hashOfScript = (path: string): string => hash('sha256', readFileSync(ownScript(path)));
 
+/** What differs in each version and build. The second one is of `build.ts`. */
+const programId = (): string =>
+  ['../package.json', 'build-id']
+    .map(ownFile)
+    .map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : ''))
+    .join('\0');
+
+const ownId = programId();
 const used = new Map<string, string>();
 
-/** @throws Error if the script is not the one of the first call, because another version of the program has replaced it */
+/**
+ * Before a thread or process starts.
+ * @throws Error if the program is not the one of this process, or the script not the one of the first call: another version has replaced
+ *   them, or their files were removed
+ */
 export function assertSameScript(path: string): void {
-  const found = hashOfScript(path);
+  const found = existsSync(ownScript(path)) ? hashOfScript(path) : undefined;
   const first = used.get(path) ?? found;
+  if (first === undefined || found !== first || programId() !== ownId)
+    throw new Error(`another version of the program has replaced ${path}; restart the service`);
   used.set(path, first);
-  if (found !== first) throw new Error(`another version of the program has replaced ${path}; restart the service`);
 }

@@ -6,12 +6,13 @@ import type { PostgresServer } from './server.ts';
 
 const tls = fileURLToPath(new URL('../../test/e2e/tls/', import.meta.url));
 
-export async function enableTls(server: PostgresServer): Promise<void> {
+/** @param folder with `server.crt` and `server.key` */
+export async function enableTls(server: PostgresServer, folder = tls): Promise<void> {
   const data = join(server.folder, 'data');
   const { uid, gid } = statSync(data);
   for (const name of ['server.crt', 'server.key']) {
     const path = join(data, name);
-    copyFileSync(join(tls, name), path);
+    copyFileSync(join(folder, name), path);
     chownSync(path, uid, gid);
     // PostgreSQL rejects a private key that other users can read.
     chmodSync(path, 0o600);

@@ -29,6 +29,7 @@ const choices: readonly (readonly Values[])[] = [
   [{}, { commonLabels: { team: 'identity', tier: 'auth' } }],
   [{}, { podLabels: { team: 'other' }, podAnnotations: { 'example.com/c': 'd' } }],
   [{}, { deletionJournal: { existingClaim: 'deletions' } }],
+  [{}, { bootstrap: { content: { generation: 1 } } }, { bootstrap: { existingSecret: 'bootstrap' } }],
   [{}, { backup: { existingClaim: 'backups', podLabels: { tier: 'backup' } } }],
   [{}, { verifiers: 1 }, { verifiers: 2, networkPolicy: { verificationClients: [{ podSelector: {} }] } }],
   [{}, { smtpUrlSecret: { name: 'mail' }, ssoClientSecret: { name: 'sso' } }],

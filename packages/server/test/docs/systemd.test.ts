@@ -72,6 +72,8 @@ test('the unit stops after the service has drained, and the page prepares the fi
   const [drainSeconds] = /KEYREEVE_DRAIN_SECONDS, which is (\d+)/.exec(unit)?.slice(1).map(Number) ?? [];
   assert.ok(Number(settingsOf('TimeoutStopSec')[0]) > Number(drainSeconds));
   assert.deepEqual(settingsOf('KillMode'), ['mixed']);
+  // `systemd-notify` is not the main process.
+  assert.deepEqual([settingsOf('Type'), settingsOf('NotifyAccess')], [['notify'], ['all']]);
   // A cause that ends by itself, such as a full disk, must not stop the restarts.
   assert.deepEqual([settingsOf('Restart'), settingsOf('StartLimitIntervalSec')], [['on-failure'], ['0']]);
   assert.deepEqual(settingsOf('Environment'), [
@@ -96,10 +98,12 @@ test('the unit stops after the service has drained, and the page prepares the fi
 
 test('the backup has the database, the key and the sandbox of the service, and the page prepares its folder', () => {
   const backup = textOf('keyreeve-backup.service');
+  const programOf = (text: string): string => settingsIn(text, 'ExecStart').at(-1)?.split(' --to ')[0] ?? '';
+  assert.equal(programOf(textOf('storage.conf')), programOf(backup));
   const linesOf = (text: string): string[] => text.split('\n').filter((line) => /^\w+=/.test(line));
   const [, folder = ''] = /backup --to (\S+) --keep \d+$/m.exec(backup) ?? [];
   const onlyService =
-    /^(?:Description|Documentation|After|Wants|ExecStart|KillMode|TimeoutStopSec|Restart\w*|StartLimit\w*|LimitNOFILE|WantedBy)=/;
+    /^(?:Description|Documentation|After|Wants|Type|NotifyAccess|WatchdogSec|ExecStart|KillMode|Timeout\w+Sec|Restart\w*|StartLimit\w*|LimitNOFILE|WantedBy)=/;
   assert.deepEqual(
     linesOf(unit).filter((line) => !onlyService.test(line) && !linesOf(backup).includes(line)),
     [],

@@ -202,7 +202,10 @@ export class Container implements AsyncDisposable {
 /** @param user of the container @returns the user outside */
 export const outside = (user: number): number => firstUser + user;
 
-/** A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. */
+/**
+ * A file of a Secret as Kubernetes mounts it for a pod with `fsGroup`: a link to a file of root that the group can read. A volume
+ * can have several.
+ */
 export function writeSecretVolume(folder: string, name: string, value: string, group: number): void {
   const version = '..2026_01_02_03_04_05.678';
   mkdirSync(join(folder, version), { recursive: true, mode: 0o755 });
@@ -210,7 +213,7 @@ export function writeSecretVolume(folder: string, name: string, value: string, g
   writeFileSync(path, value);
   chownSync(path, outside(0), outside(group));
   chmodSync(path, 0o440);
-  symlinkSync(version, join(folder, '..data'));
+  if (!existsSync(join(folder, '..data'))) symlinkSync(version, join(folder, '..data'));
   symlinkSync(join('..data', name), join(folder, name));
 }
 

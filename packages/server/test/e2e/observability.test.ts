@@ -70,7 +70,7 @@ test('the table of alerts has exactly the rules, and each rule links to its row'
     assert.match(text, /^ {10}severity: (?:critical|warning|info)$/m, name);
     assert.match(text, /^ {10}summary: \S.*\.$/m, name);
     assert.match(text, /^ {10}description: '?\S/m, name);
-    assert.ok(text.includes(` runbook_url: docs/operating.md#${name.toLowerCase()}\n`), name);
+    assert.ok(text.includes(` runbook_url: https://auth.example.com/docs/operating#${name.toLowerCase()}\n`), name);
   }
 });
 

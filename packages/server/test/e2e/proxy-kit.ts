@@ -60,9 +60,9 @@ const docs = new URL('../../../../docs/forward-auth/', import.meta.url);
 /** The ports that every file in `docs/forward-auth/` uses. */
 const portsInDocs = { keyreeve: '8787', proxy: '8080', backend: '9000' } as const;
 
-/** @returns the path of a program, or undefined. Debian installs some in sbin, which a user's PATH may lack. */
+/** @returns the path of a program, or undefined. Debian installs some in folders that a user's PATH may lack. */
 export function findProgram(program: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/lib/systemd'];
   return folders
     .map((folder) => join(folder, program))
     .find((file) => {

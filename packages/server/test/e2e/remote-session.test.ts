@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -12,11 +13,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { test as testOnEach, testOnBoth } from '../../test-kit/app-on-each-database.ts';
 import { codeAt, enrol, nextStep, signInWith } from '../../test-kit/authenticator.ts';
-import { goodPassword } from '../../test-kit/new-app.ts';
+import { goodPassword, operator } from '../../test-kit/new-app.ts';
+import { Secret } from '../../src/foundation/crypto/secret.ts';
 import { databaseIn, environmentFor, keyreeveBin, runProcess } from './program.ts';
 import { assertRefused, email, newRemote, type Remote } from './remote-kit.ts';
 import { noTerminal, Terminal } from './terminal.ts';
@@ -154,6 +159,55 @@ testOnBoth('commands beside each other refresh an expired access token once, and
   // Beyond the time in which the service accepts an earlier refresh token again.
   at.app.clock.advance({ seconds: 700 });
   assert.equal((await at.remote(['account', 'list'])).stderr, '');
+});
+
+/** Passes requests on, and calls back after each response before it sends it. */
+async function startProxy(target: string, between: (path: string) => void): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer(async (request, response) => {
+    const headers = new Headers();
+    for (const name of ['authorization', 'content-type'] as const)
+      if (request.headers[name] !== undefined) headers.set(name, request.headers[name]);
+    const body = request.method === 'GET' ? {} : { body: await text(request) };
+    const { method = '', url = '' } = request;
+    const answer = await fetch(new URL(url, target), { method, headers, ...body });
+    const content = await answer.text();
+    between(url);
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(content);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: close };
+}
+
+testOnBoth('a command sends nothing as an administrator who signs in while it runs', async () => {
+  await using at = await newRemote();
+  const { accounts, directory } = at.app.service.services;
+  await accounts.create(operator, 'eve@example.com', new Secret(goodPassword), 'admin');
+  const { id } = await at.app.createAccount('lara@example.com');
+  let change = (): void => undefined;
+  await using proxy = await startProxy(at.app.url, (path) => path.startsWith('/admin/') && change());
+  const run = (args: readonly string[], input?: string) => at.remote(['--url', proxy.url, ...args], input);
+  for (const name of ['eve@example.com', email]) {
+    if (name === email) renameSync(sessionPath(at), `${sessionPath(at)}.eve`);
+    assert.equal((await run(['login', name, '--password-stdin'], goodPassword)).stderr, '');
+  }
+  const path = sessionPath(at);
+  const own = readFileSync(path, 'utf8');
+  change = () => copyFileSync(`${path}.eve`, path);
+  const disable = ['account', 'disable', 'lara@example.com'];
+  assertRefused(await run(disable), 1, /another account has signed in meanwhile; sign in: keyreeve --url /);
+  const stateOfLara = async () => (await directory.read(id)).disabledAt;
+  assert.equal(await stateOfLara(), null);
+  assert.ok(!at.app.logLines.some((line) => line.includes(`${id}/disable`)), 'the change was not sent');
+
+  change = () => undefined;
+  writeFileSync(path, own);
+  assert.equal((await run(disable)).stderr, '');
+  assert.notEqual(await stateOfLara(), null);
 });
 
 testOnEach('a session that has ended is forgotten', async () => {

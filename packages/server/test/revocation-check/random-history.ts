@@ -12,7 +12,7 @@ export interface Kind {
 }
 
 /** Mulberry32: 32 bits of state, uniform in [0, 1). */
-function randomFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

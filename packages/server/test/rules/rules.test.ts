@@ -337,6 +337,20 @@ test('files in other languages are short, finished and in kebab-case', () => {
   }
 });
 
+test('a service loads no module after it is ready: each import() is one of `lazily()`, of the start, or of a command', () => {
+  const ofService = /^packages\/server\/src\/(?:app|foundation|http|modules)\/(?!.*\/test\/).*\.ts$/;
+  const atStart = ['foundation/database/database.ts', 'foundation/database/procedure.ts'];
+  const byCommands = ['modules/backup/encryption.ts', 'modules/backup/object-storage.ts'];
+  const importing = [...texts].filter(([path, text]) => ofService.test(path) && /(?<!typeof )\bimport\(/.test(text));
+  const others = importing.filter(([, text]) => {
+    const withoutLazy = text.replaceAll(/lazily\((?:.|\n)*?\n?\}?\);\n/g, '');
+    return /(?<!typeof )\bimport\(/.test(withoutLazy);
+  });
+  assert.ok(importing.length > 5);
+  const expected = [...atStart, ...byCommands].map((path) => `packages/server/src/${path}`);
+  assert.deepEqual(others.map(([path]) => path).toSorted(), expected);
+});
+
 const wordsOf = (text: string): number => text.trim().split(/\s+/).length;
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 

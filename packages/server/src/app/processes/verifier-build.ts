@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { hashOfScript, ownScript } from '../../foundation/own-files.ts';
 import { version } from '../version.ts';
 
-const program = 'app/processes/verifier';
-export const verifierProgram = fileURLToPath(ownScript(program));
+export const verifierScript = 'app/processes/verifier';
+export const verifierProgram = fileURLToPath(ownScript(verifierScript));
 
 /** @returns the version and the hash of the program, for example `1.4.0 (5d41402abc4b)` */
 export function readVerifierBuild(): string {
-  return `${version} (${hashOfScript(program).slice(0, 12)})`;
+  return `${version} (${hashOfScript(verifierScript).slice(0, 12)})`;
 }

@@ -2,7 +2,8 @@
 import { fork, type ChildProcess, type SendHandle } from 'node:child_process';
 import { processEnvironment } from '../configuration/config.ts';
 import type { ToMain, ToVerifier } from './messages.ts';
-import { verifierProgram } from './verifier-build.ts';
+import { assertSameScript } from '../../foundation/own-files.ts';
+import { verifierProgram, verifierScript } from './verifier-build.ts';
 
 export interface ProcessEnd {
   readonly status: number | null;
@@ -23,8 +24,9 @@ export class VerifierProcess {
   /** Those that wait for an acknowledgement, by sequence. */
   readonly #waiting = new Map<number, () => void>();
 
-  /** The process waits for {@link start}. */
+  /** The process waits for {@link start}. @throws Error if another version of the program has replaced the files of this one */
   constructor() {
+    assertSameScript(verifierScript);
     const child = (this.#child = fork(verifierProgram, {
       serialization: 'advanced',
       // With the settings file as this process has read it.

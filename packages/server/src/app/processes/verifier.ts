@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { monotonicMs, systemClock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
+import { loadLazyModules } from '../../foundation/lazy-modules.ts';
 import { createLog, type Log } from '../../foundation/log.ts';
 import { announcePhase } from '../../foundation/tracing.ts';
 import { BasePath } from '../../http/base-path.ts';
@@ -124,7 +125,7 @@ class VerifierProgram {
       // The report takes it.
       onQuotaReached: (quota) => quotas.push(quota) > 0,
     });
-    await verifier.prepare();
+    await Promise.all([verifier.prepare(), loadLazyModules()]);
     const requestLog = new RequestLog(log);
     const requestCounts = new RequestCounts();
     const trustedProxies = isUnix ? [...config.trustedProxies, `${unixPeer}/32`] : config.trustedProxies;

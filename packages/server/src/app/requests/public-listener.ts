@@ -5,6 +5,7 @@ import { announcePhase } from '../../foundation/tracing.ts';
 import { applyAtStart } from '../installation/apply-at-start.ts';
 import { announce } from '../processes/announce.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
+import { loadLazyModules } from '../../foundation/lazy-modules.ts';
 import { App } from '../app.ts';
 import { BasePath } from '../../http/base-path.ts';
 import type { Health } from '../processes/health.ts';
@@ -16,7 +17,6 @@ import type { RequestLog } from '../../http/request-log.ts';
 import { listen } from '../../http/server.ts';
 import { isRootKeyChanged, RootKeyChangedError } from '../../foundation/database/root-key-changed.ts';
 import type { OpenedInstallation } from '../installation/installation.ts';
-import type { Log } from '../../foundation/log.ts';
 import { consoleFiles } from '../../modules/console/assets.ts';
 import { guideFiles } from '../../modules/documentation/guides.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
@@ -41,8 +41,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const { masterKeyId } = rootKeys;
     const services = wire({ ...options, installation, issuer: publicUrl, masterKeyId, requestLog });
-    await prepare(services, installation, log);
-    await applyAtStart(services.apply, config, log);
+    await prepare(services, installation, options);
     const health: Health = {
       isStopping: false,
       isClosed: false,
@@ -51,6 +50,7 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
     };
     const requestCounts = new RequestCounts();
     const appParts = appPartsOf(services, options, installation, publicUrl);
+    if (options.loadsAll === true) await loadAll(appParts, services);
     const isVerifying = config.isPublicPortVerifying;
     const app = { ...services, ...appParts, log, health, requestLog, isVerifying };
     serve(new App({ ...app, ...http, requestCounts, routes: routesOf(app) }));
@@ -72,10 +72,16 @@ export async function startPublic(installation: OpenedInstallation, options: Ser
 }
 
 /** What the modules need before the first request. */
-async function prepare(services: Services, installation: OpenedInstallation, log: Log): Promise<void> {
+async function prepare(
+  services: Services,
+  installation: OpenedInstallation,
+  { config, log }: Pick<ServiceOptions, 'config' | 'log'>,
+): Promise<void> {
   // Before the first write: a rotation of the root key requires that no process runs.
   await announce(services, installation, log);
   await services.signingKeys.ensure();
+  // Before the verifier reads whether there are keys with given hashes: another instance may apply the file, and this one waits.
+  await applyAtStart(services.apply, config, log);
   await services.verifier.prepare();
   await services.journal?.start({
     onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
@@ -83,6 +89,14 @@ async function prepare(services: Services, installation: OpenedInstallation, log
     onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
   });
 }
+
+/** An upgrade can remove or replace the files of the running program. */
+async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts, { hasher }: Services): Promise<void> {
+  hasher.prepare();
+  await Promise.all([loadLazyModules(), files.get(), guides?.get()]);
+}
+
+type AppParts = ReturnType<typeof appPartsOf>;
 
 /** What the app needs beside the modules: the settings of HTTP, and the pages. */
 function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedInstallation, publicUrl: string) {

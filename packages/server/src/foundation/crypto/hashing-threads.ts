@@ -1,5 +1,6 @@
 /**
- * The hashing threads of this process. A thread starts with the first digest that finds none idle, and takes 15 MiB. The memory
+ * The hashing threads of this process. A thread starts with the first digest that finds none idle, the first one at the start
+ * of a service, and takes 15 MiB. The memory
  * of a hash, 46 MiB, is mapped and cleared for each one: no setting of the library's allocator keeps it.
  */
 import { Worker } from 'node:worker_threads';
@@ -7,7 +8,9 @@ import { DomainError } from '../errors.ts';
 import { usualPriority } from '../priority.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
 import type { Digest, HashingRequest, HashingResponse } from './hashing-thread.ts';
-import { ownScript } from '../own-files.ts';
+import { assertSameScript, ownScript } from '../own-files.ts';
+
+const program = 'foundation/crypto/hashing-thread';
 
 export class HashingThreads {
   readonly #threadsMax: number;
@@ -35,7 +38,21 @@ export class HashingThreads {
     if (this.#isClosed) throw unavailable(new Error('the hashing threads are closed'));
     const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
     const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
-    return (isUsed ? least : this.#start()).compute(recipe, password, padding);
+    return (isUsed ? least : this.#startOr(least)).compute(recipe, password, padding);
+  }
+
+  /** Starts the first thread: after an upgrade in place, none can start. @throws Error if it cannot start */
+  prepare(): void {
+    if (this.#threads.size === 0) this.#start();
+  }
+
+  #startOr(other: HashingThread | undefined): HashingThread {
+    try {
+      return this.#start();
+    } catch (error) {
+      if (other) return other;
+      throw unavailable(error);
+    }
   }
 
   /** Resolves when the threads have ended, which a running hash delays. */
@@ -44,7 +61,9 @@ export class HashingThreads {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
+  /** @throws Error if another version of the program has replaced the files of this one */
   #start(): HashingThread {
+    assertSameScript(program);
     const thread: HashingThread = new HashingThread({
       onWarning: (detail) => {
         if (!this.#hasWarned) this.#onWarning(detail);
@@ -71,7 +90,7 @@ class HashingThread {
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     const workerData = { usualPriority: usualPriority() };
-    this.#worker = new Worker(ownScript('foundation/crypto/hashing-thread'), { name: 'hashing', workerData });
+    this.#worker = new Worker(ownScript(program), { name: 'hashing', workerData });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);

@@ -110,6 +110,11 @@ export class PasswordHasher {
     this.#dummy = this.#encodePhc(randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
+  /** Starts the first thread. @throws Error if it cannot start */
+  prepare(): void {
+    this.#threads.prepare();
+  }
+
   /** @returns the stored form @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
   hash(password: string): Promise<string> {
     return this.#hash(password, undefined);

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import type { PublicKey } from '@keyreeve/contract';
 import type * as Curves from '@noble/curves/ed25519.js';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
+import { lazily } from '../../foundation/lazy-modules.ts';
 
 /** The algorithm of the signatures that a key verifies (RFC 7518 section 3.1, RFC 8037 section 3.1). */
 export type SignatureAlgorithm = 'EdDSA' | 'ES256';
@@ -32,8 +33,8 @@ const privateMembers: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 
 const ignoredMembers: ReadonlySet<string> = new Set(['kid', 'ext']);
 const coordinateBytes = 32;
 
-/** Loaded with the first public key of Ed25519: it takes 25 ms, and few processes need it. */
-const loadCurves = (): typeof Curves => createRequire(import.meta.url)('@noble/curves/ed25519.js') as typeof Curves;
+/** It takes 25 ms, and few processes need it. */
+const loadCurves = lazily(() => createRequire(import.meta.url)('@noble/curves/ed25519.js') as typeof Curves);
 
 type Jwk = Readonly<Record<string, unknown>>;
 

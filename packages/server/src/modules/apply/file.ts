@@ -93,9 +93,8 @@ function syntaxErrorOf(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    // Its message quotes the text around the place.
-    const place = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
-    return `It is not JSON${place === undefined ? '' : ` ${place}`}.`;
+    // Its message has the place, or quotes the text around it. The file contains no secret.
+    return `It is not JSON: ${error instanceof Error ? error.message : String(error)}.`;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../../foundation/clock.ts';
+import { lazily } from '../../foundation/lazy-modules.ts';
 
 export interface AccessTokenOptions {
   readonly clock: Clock;
@@ -17,6 +18,7 @@ export interface AccessTokenOptions {
   readonly user: string;
 }
 
+const loadJose = lazily(() => import('jose'));
 const requestMsMax = 30_000;
 const responseCharsMax = 65_536;
 /** A token that expires sooner is not used: the session takes time. */
@@ -75,7 +77,7 @@ export class AccessTokens {
 
   async #assertion(key: KeyObject): Promise<string> {
     const { clock, tokenUrl, clientId, scope, user } = this.#options;
-    const { SignJWT } = await import('jose');
+    const { SignJWT } = await loadJose();
     const now = Math.floor(clock.now() / 1000);
     return new SignJWT({ scope })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })

@@ -9,6 +9,7 @@ import { connect as connectTls } from 'node:tls';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isPrivateAddress } from '../../foundation/ip-address.ts';
+import { lazily } from '../../foundation/lazy-modules.ts';
 import { PhaseLimit } from './phase-limit.ts';
 
 export interface SmtpTarget {
@@ -50,6 +51,8 @@ export class SessionError extends Error {
 /** A TLS handshake succeeds on the port of a URL that begins with `smtp://`. */
 export class TlsPortError extends Error {}
 
+const loadConnection = lazily(() => import('nodemailer/lib/smtp-connection'));
+
 /** RFC 5321 section 4.5.3.2, in milliseconds. A phase with several replies has the sum of their limits. */
 const limitsMs = {
   /** Name resolution, and TCP or TLS. */
@@ -83,8 +86,7 @@ export async function sendOverSession(
   signIn: SignIn | undefined,
   { beforeEnd, msMax }: SendOptions,
 ): Promise<string> {
-  // Loaded when first needed: most processes send nothing.
-  const { default: Connection } = await import('nodemailer/lib/smtp-connection');
+  const { default: Connection } = await loadConnection();
   const phase = new PhaseLimit();
   const whole = new PhaseLimit();
   if (msMax !== undefined) whole.begin(msMax, 'the end of the session');

@@ -1,6 +1,7 @@
 /** Sends messages to the configured mail server (RFC 5321), over TLS unless the server is on this machine. */
 import { JobFailure } from '../outbox/job.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
+import { lazily } from '../../foundation/lazy-modules.ts';
 import type { Mark } from '../look/mark.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { RenderedMail } from './render.ts';
@@ -9,6 +10,8 @@ import { failureOf, NotSentError } from './smtp-failure.ts';
 import { sendOverSession, type SendOptions, type SignIn, type SmtpTarget } from './smtp-session.ts';
 import { isInMail, markId } from './templates/html.ts';
 import { signInWith } from './smtp-sign-in.ts';
+
+const loadComposer = lazily(() => import('nodemailer/lib/mail-composer'));
 
 export interface OutgoingMail extends RenderedMail {
   /** The same at every attempt, so that a repeated message can be recognised. */
@@ -91,7 +94,7 @@ export class SmtpServer {
     const { name, address, domain } = this.#from;
     const { mark } = this.#options;
     const isShown = isInMail(mark) && html.includes(`"cid:${markId}"`);
-    const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+    const { default: MailComposer } = await loadComposer();
     return new MailComposer({
       envelope: { from: address, to: [to] },
       from: { name, address },

@@ -1,27 +1,21 @@
 /**
- * Verification of WebAuthn responses. The only file that uses the WebAuthn library, which is loaded at the first response: it
- * takes 0.3 s and 14 MiB.
+ * Verification of WebAuthn responses. The only file that uses the WebAuthn library. Commands do not load it: it takes 0.3 s
+ * and 14 MiB.
  */
 import type { AuthenticationResponse, RegistrationResponse } from '@keyreeve/contract';
+import { lazily } from '../../foundation/lazy-modules.ts';
 import type { RelyingParty } from './relying-party.ts';
 
 /** COSE algorithm identifiers (RFC 9053), most preferred first: EdDSA, ES256, RS256. */
 export const algorithms = [-8, -7, -257] as const;
 
-const loadLibrary = async () => {
+const load = lazily(async () => {
   const [server, helpers] = await Promise.all([
     import('@simplewebauthn/server'),
     import('@simplewebauthn/server/helpers'),
   ]);
   return { ...server, ...helpers };
-};
-let library: ReturnType<typeof loadLibrary> | undefined;
-/** A failed import is not kept: the next response tries again. */
-const load = (): ReturnType<typeof loadLibrary> =>
-  (library ??= loadLibrary().catch((error: unknown) => {
-    library = undefined;
-    throw error;
-  }));
+});
 
 export interface NewCredential {
   readonly id: Buffer;

@@ -7,6 +7,7 @@ import type { Configuration, IDToken } from 'openid-client';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { lazily } from '../../foundation/lazy-modules.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { authenticationsFor, basicWithoutEncoding, type ClientAuthentication } from './client-authentication.ts';
 import { boundedFetch, unavailable, type ProviderRequest } from './bounded-fetch.ts';
@@ -24,14 +25,7 @@ export interface ProviderOptions {
   readonly scope: string;
 }
 
-const loadLibrary = () => import('openid-client');
-let library: ReturnType<typeof loadLibrary> | undefined;
-/** A failed import is not kept: the next sign-in tries again. */
-const load = (): ReturnType<typeof loadLibrary> =>
-  (library ??= loadLibrary().catch((error: unknown) => {
-    library = undefined;
-    throw error;
-  }));
+const load = lazily(() => import('openid-client'));
 
 /** The same configuration with each way to authenticate the client, in the order to try them. */
 type Configurations = ReadonlyMap<ClientAuthentication, Configuration>;

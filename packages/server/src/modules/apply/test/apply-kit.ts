@@ -1,10 +1,11 @@
 /** Applies files to the modules of a service on a database of a test. */
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApplyFile } from '@keyreeve/contract';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import type { TestDb } from '../../../../test-kit/new-db.ts';
+import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
@@ -12,6 +13,7 @@ import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import type { Dialect } from '../../../foundation/database/sql.ts';
 import { claimInstallation } from '../../../../test-kit/installation.ts';
 import type { ApplyMode } from '../apply.ts';
 import { readApplyFile, type LoadedFile } from '../file.ts';
@@ -52,6 +54,13 @@ export const onEachInstallation = (guarantee: string, prove: (opened: TestDb) =>
     await claimInstallation(opened.db, keys.check, now);
     await prove(opened);
   });
+
+/** An empty database of the kind. */
+export const openNew = (kind: Dialect): Promise<TestDb> => {
+  const open = databases[kind];
+  assert.ok(open, kind);
+  return open();
+};
 
 /** @returns the steps as lines, such as `create key orders` */
 export async function applied(services: Services, file: LoadedFile, mode: ApplyMode = {}): Promise<string[]> {

@@ -1,6 +1,5 @@
 /** After a restore with the deletion journal, a file creates nothing again that was deleted after the backup. */
 import assert from 'node:assert/strict';
-import { databases } from '../../../../test-kit/new-db.ts';
 import { now, operator } from '../../../../test-kit/rows.ts';
 import { backUp, journalIn, newBackupFolder, replay, restore } from '../../backup/test/backup-kit.ts';
 import { nothingReplayed } from '../../backup/replay.ts';
@@ -9,6 +8,7 @@ import {
   applied,
   newApplyFolder,
   onEachInstallation,
+  openNew,
   servicesOn,
   sha256Of,
   verified,
@@ -62,30 +62,28 @@ for (const [when, isApplied] of Object.entries({ after: true, before: false }))
       await deleteByHand(services);
       // As after a crash: the entries of the journal come from the audit log.
       await journalIn(db, temp.folder).catchUp();
-      for (const openTarget of Object.values(databases)) {
-        await using target = await openTarget();
-        const { replayed } = await restore(target.db, temp.backup, { journal: journalIn(target.db, temp.folder) });
-        assert.equal(replayed.filesApplied, isApplied ? 0 : 1);
-        const restored = servicesOn(target.db, now + 100_000);
-        // The generation is that of the journal.
-        await assert.rejects(applied(restored, folder.load({ generation: 2, ...content })), {
-          message: 'The file has the generation 2, and one of the generation 3 was applied. Use the newer file.',
-        });
-        assert.deepEqual(await applied(restored, file, { isStart: true }), [], 'a start applies a generation once');
-        const steps = await applied(restored, file);
-        assert.deepEqual(
-          steps.filter((step) => !step.startsWith('create')),
-          kept,
-        );
-        const created = ['scope kept', 'service_account orders', `key ${sha256Of('second').slice(0, 24)}`];
-        assert.deepEqual(
-          steps.filter((step) => step.startsWith('create')),
-          isApplied ? [] : created.map((entry) => `create ${entry}`),
-        );
-        assert.equal(await verified(restored, 'orders'), 'not_found');
-        assert.equal(await verified(restored, 'second'), 'accepted');
-        await journalIn(target.db, temp.folder).catchUp();
-        assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed);
-      }
+      await using target = await openNew(db.dialect);
+      const { replayed } = await restore(target.db, temp.backup, { journal: journalIn(target.db, temp.folder) });
+      assert.equal(replayed.filesApplied, isApplied ? 0 : 1);
+      const restored = servicesOn(target.db, now + 100_000);
+      // The generation is that of the journal.
+      await assert.rejects(applied(restored, folder.load({ generation: 2, ...content })), {
+        message: 'The file has the generation 2, and one of the generation 3 was applied. Use the newer file.',
+      });
+      assert.deepEqual(await applied(restored, file, { isStart: true }), [], 'a start applies a generation once');
+      const steps = await applied(restored, file);
+      assert.deepEqual(
+        steps.filter((step) => !step.startsWith('create')),
+        kept,
+      );
+      const created = ['scope kept', 'service_account orders', `key ${sha256Of('second').slice(0, 24)}`];
+      assert.deepEqual(
+        steps.filter((step) => step.startsWith('create')),
+        isApplied ? [] : created.map((entry) => `create ${entry}`),
+      );
+      assert.equal(await verified(restored, 'orders'), 'not_found');
+      assert.equal(await verified(restored, 'second'), 'accepted');
+      await journalIn(target.db, temp.folder).catchUp();
+      assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed);
     },
   );
