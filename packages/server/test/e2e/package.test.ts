@@ -25,6 +25,7 @@ test('the package contains JavaScript, its licence and its README, and neither s
     'SECURITY.md',
     'docs/deploy.md',
     'ops/prometheus/rules.yml',
+    'ops/helm/keyreeve/files/rules.yml',
     'dist/cli/main.js',
     'dist/licences.txt',
     'console/dist/index.html',
