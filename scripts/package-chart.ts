@@ -9,7 +9,7 @@ import { annotationsOf } from './oci-annotations.ts';
 import { compress, mediaTypes, OciLayout } from './oci-layout.ts';
 import { runArchiveCommand } from './package-archive.ts';
 import { commitOf } from './release-time.ts';
-import { entriesOf, tarOf } from './tar.ts';
+import { entriesOf, tarOf, type TarEntry } from './tar.ts';
 
 const chart = 'ops/helm/keyreeve';
 const config = 'application/vnd.cncf.helm.config.v1+json';
@@ -22,7 +22,8 @@ export function buildChart(root: string, folder: string): readonly string[] {
   const { version = '', description = '' } = metadata;
   const commit = commitOf(root);
   const licence = { path: 'keyreeve/LICENSE', kind: 'file', content: readFileSync(join(root, 'LICENSE')) } as const;
-  const archive = compress(tarOf([...entriesOf(join(root, chart), 'keyreeve'), licence], commit.seconds));
+  const files = entriesOf(join(root, chart), 'keyreeve').map((entry) => withoutLink(root, entry));
+  const archive = compress(tarOf([...files, licence], commit.seconds));
   const layout = new OciLayout();
   const manifest = layout.addJson(mediaTypes.manifest, {
     schemaVersion: 2,
@@ -38,5 +39,11 @@ export function buildChart(root: string, folder: string): readonly string[] {
   writeFileSync(`${path}.oci.tar`, layout.archive(manifest, { name, seconds: commit.seconds }));
   return [`${path}.tgz`, `${path}.oci.tar`];
 }
+
+/** Helm reads no links in an archive. Those of the chart are to files beside it. */
+const withoutLink = (root: string, { path, kind, ...entry }: TarEntry): TarEntry =>
+  kind === 'link'
+    ? { path, kind: 'file', content: readFileSync(join(root, chart, path.slice('keyreeve/'.length))) }
+    : { path, kind, ...entry };
 
 if (import.meta.main) runArchiveCommand((root, folder) => buildChart(root, folder).join('\n'));

@@ -119,8 +119,12 @@ function addManifest(layout: OciLayout, { architecture, labels, layers, commit }
   });
 }
 
-const live =
-  "fetch('http://127.0.0.1:8788/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))";
+/** Exits 0 while the service runs. */
+export const healthCheck = [
+  'node',
+  '-e',
+  "fetch('http://127.0.0.1:8788/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))",
+];
 
 const configOf = (labels: Readonly<Record<string, string>>): object => ({
   User: `${imageUser}:${imageUser}`,
@@ -139,7 +143,7 @@ const configOf = (labels: Readonly<Record<string, string>>): object => ({
   WorkingDir: '/',
   Labels: labels,
   // An addition of Docker, which Docker and Podman also read in the format of the specification. In nanoseconds.
-  Healthcheck: { Test: ['CMD', 'node', '-e', live], Interval: 30e9, Timeout: 10e9, StartPeriod: 600e9, Retries: 3 },
+  Healthcheck: { Test: ['CMD', ...healthCheck], Interval: 30e9, Timeout: 10e9, StartPeriod: 600e9, Retries: 3 },
 });
 
 if (import.meta.main) runArchiveCommand(buildImage);

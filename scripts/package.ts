@@ -34,7 +34,12 @@ export const buildPackage = (root: string, folder: string): string => buildArchi
 export function writePackageFiles(root: string, target: string): void {
   for (const [from, to] of Object.entries(copied)) {
     mkdirSync(dirname(join(target, to)), { recursive: true });
-    cpSync(join(root, from), join(target, to), { recursive: true, filter: (path) => !left.test(path) });
+    // Without links, which would name the checkout: the chart has some to files beside it.
+    cpSync(join(root, from), join(target, to), {
+      recursive: true,
+      dereference: true,
+      filter: (path) => !left.test(path),
+    });
   }
   writeFileSync(join(target, 'SECURITY.md'), withSecurityContact(readFileSync(join(root, 'SECURITY.md'), 'utf8')));
   buildProgram(join(target, 'dist'), join(root, 'packages/server'));

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -61,13 +62,19 @@ export function writeRelease(root: string, folder: string): void {
 }
 
 /**
- * Links the installed packages of the checkout: the build of the client library needs the compiler, and that of the wheel needs
- * the virtual environment below `node_modules`.
+ * Links the installed packages of the checkout: builds need the compiler, esbuild, and the virtual environment below `node_modules`.
  * @returns the path of the clone
  */
 function newClone(root: string, clone: string): string {
   git(root, 'clone', '--quiet', '--no-hardlinks', root, clone);
-  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
+  const [installed, linked] = [root, clone].map((folder) => join(folder, 'node_modules')) as [string, string];
+  mkdirSync(linked);
+  for (const name of readdirSync(installed)) {
+    // The links to packages of the workspace are relative: these are to packages of the clone.
+    if (name === '@keyreeve' || name === 'keyreeve')
+      cpSync(join(installed, name), join(linked, name), { recursive: true, verbatimSymlinks: true });
+    else symlinkSync(join(installed, name), join(linked, name));
+  }
   return clone;
 }
 

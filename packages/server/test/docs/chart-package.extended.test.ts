@@ -53,9 +53,12 @@ suite('the chart of a release', { skip }, () => {
     );
     assert.deepEqual(readFileSync(archive), readFileSync(again ?? ''));
     const values = join(folder.path, 'values.json');
-    writeFileSync(values, JSON.stringify(postgres));
+    // With the files of other folders.
+    const isEnabled = { enabled: true };
+    writeFileSync(values, JSON.stringify({ ...postgres, prometheusRule: isEnabled, grafanaDashboard: isEnabled }));
     const rendered = (from: string): Promise<string> => helm('template', 'keyreeve', from, '--values', values);
     assert.equal(await rendered(archive), await rendered(chart));
+    assert.match(await rendered(archive), /KeyreeveBackupOld/);
     await helm('lint', '--strict', archive, '--values', values);
     const listed = spawnSync('tar', ['-tzf', archive], { encoding: 'utf8' }).stdout.split('\n');
     assert.ok(listed.includes('keyreeve/LICENSE') && listed.includes('keyreeve/values.schema.json'));

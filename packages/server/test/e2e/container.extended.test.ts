@@ -5,7 +5,7 @@ import { chmodSync, chownSync, globSync, lstatSync, mkdirSync, readdirSync, read
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { readDebianList } from '../../../../scripts/debian-packages.ts';
-import { imageUser as user } from '../../../../scripts/package-image.ts';
+import { healthCheck, imageUser as user } from '../../../../scripts/package-image.ts';
 import { readPackageManifest } from '../../../../scripts/package.ts';
 import { commitOf } from '../../../../scripts/release-time.ts';
 import { newTempFolder, type TempFolder } from '../../test-kit/temp-folder.ts';
@@ -120,7 +120,7 @@ suite('the image', { skip: skipWithout('images') }, () => {
       const { architecture, config } = layout.unpack(manifest, root);
       assert.equal(architecture, described.platform?.architecture);
       assert.deepEqual(Object.keys(config.ExposedPorts), ['8787/tcp', '8789/tcp']);
-      assert.deepEqual([config.User, config.Healthcheck.Test.slice(0, 2)], [`${user}:${user}`, ['CMD', 'node']]);
+      assert.deepEqual([config.User, config.Healthcheck.Test], [`${user}:${user}`, ['CMD', ...healthCheck]]);
       assert.deepEqual(config.Labels, manifest.annotations);
       const label = (name: string): string => manifest.annotations[`org.opencontainers.image.${name}`] ?? '';
       assert.deepEqual([label('version'), label('revision')], [version, commitOf(checkout).revision]);
@@ -146,6 +146,9 @@ suite('the image', { skip: skipWithout('images') }, () => {
     const { program } = container;
     await program.waitForRecord('listening');
     assert.equal((await program.call('GET', '/console')).status, 200);
+    const checkHealth = async (port: string): Promise<number | null> =>
+      (await container.exec(healthCheck.map((part) => part.replace(':8788/', `:${port}/`)))).status;
+    assert.deepEqual([await checkHealth(new URL(program.adminUrl).port), await checkHealth('1')], [0, 1]);
 
     const email = 'you@example.com';
     const created = await container.exec(['keyreeve', 'account', 'create', email, '--password-stdin'], goodPassword);
