@@ -110,6 +110,11 @@ suite('an empty Debian', { skip: skipWithoutDebian() }, () => {
     await debian.succeed(['dpkg', '--purge', 'systemd']);
     assert.deepEqual(debian.listing(), empty);
     assert.match(await debian.succeed(['dpkg', '--install', first]), /created \/etc\/keyreeve\/master-key/);
+    // Administrators copy them.
+    const units = '/usr/lib/keyreeve/current/docs/systemd';
+    const upload = /^ExecStart=\/usr\/lib\/keyreeve\/current\/bin\/keyreeve backup --to s3:/m;
+    assert.match(readFileSync(debian.at(`${units}/storage.conf`), 'utf8'), upload);
+    assert.equal((await debian.run(['grep', '-rl', '/opt/', units])).status, 1);
     const settings = '/etc/keyreeve/keyreeve.env';
     const edited = `${readFileSync(debian.at(settings), 'utf8')}KEYREEVE_PUBLIC_URL=https://auth.example.com\n`;
     writeFileSync(debian.at(settings), edited);
