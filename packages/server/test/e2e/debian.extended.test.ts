@@ -161,6 +161,11 @@ suite('an empty Debian', { skip: skipWithoutDebian() }, () => {
     const purgedAgain = await debian.succeed(['dpkg', '--purge', 'keyreeve']);
     assert.ok(debian.listing().includes('etc/keyreeve/master-key'));
     await deleteKept(purgedAgain);
+    // An administrator has moved the key.
+    const key = '/etc/keyreeve/master-key';
+    await debian.succeed(['sh', '-c', `dpkg --install ${first}; rm ${key}; dpkg --install ${next}; test ! -e ${key}`]);
+    await debian.succeed(['dpkg', '--purge', 'keyreeve']);
+    assert.deepEqual(debian.listing(), empty);
   });
 
   const data = { KEYREEVE_DATABASE_URL: 'sqlite:/srv/keyreeve/keyreeve.db', ...ports };
