@@ -97,7 +97,7 @@ function merged(one: Values, other: Values): Values {
   }, one);
 }
 
-const random = newRandom(31);
+const random = newRandom(30);
 const picked = Array.from({ length: combinations }, () =>
   choices.map((options) => Math.floor(random() * options.length)),
 );
