@@ -24,7 +24,7 @@ const settings = 'etc/keyreeve/keyreeve.env';
 
 /** @throws Error if a unit or the command names a path that the package does not have */
 export function debianPackage(root: string, { program, architecture, version, seconds }: DebianProgram): Buffer {
-  const files = [...entriesOf(program, `.${installed}/${version}`), ...ownFiles(root, program)];
+  const files = [...entriesOf(program, `.${installed}/${version}`).map(withPaths), ...ownFiles(root, program)];
   const bytes = files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
   const own = (name: string): string => readFileSync(join(root, 'scripts/debian', name), 'utf8');
   const scripts = ['postinst', 'prerm', 'postrm'].map((name) =>
@@ -60,6 +60,12 @@ function ownFiles(root: string, program: string): readonly TarEntry[] {
     file('./usr/share/doc/keyreeve/copyright', copyright.join('\n')),
   ];
 }
+
+/** Administrators copy the units and drop-ins of the documents to systemd. */
+const withPaths = (entry: TarEntry): TarEntry =>
+  entry.content && entry.path.includes('/docs/systemd/')
+    ? { ...entry, content: Buffer.from(placed(entry.content.toString())) }
+    : entry;
 
 /** With the paths of the package, instead of those of the npm package. */
 function placed(text: string): string {

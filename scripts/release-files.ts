@@ -38,11 +38,13 @@ export const releaseScripts = [
 const parameters = ['KEYREEVE_REPOSITORY_URL', 'KEYREEVE_SECURITY_CONTACT', 'KEYREEVE_GO_MODULE'];
 
 /**
- * Builds each file in two new clones of the commit, with the scripts of each clone.
+ * Builds each file in two new clones of the commit, with the scripts of each clone. The packages of npm and Python have the modes of
+ * the files in the clone, so these do not depend on the umask of the publisher.
  * @param folder a new folder, which gets the files
  * @throws Error if the folder exists, a command fails, or two builds of a file differ
  */
 export function writeRelease(root: string, folder: string): void {
+  const umask = process.umask(0o022);
   mkdirSync(folder);
   const temporary = mkdtempSync(join(tmpdir(), 'keyreeve-release-'));
   try {
@@ -52,12 +54,16 @@ export function writeRelease(root: string, folder: string): void {
       const bill = billOfMaterials(root, join(folder, name));
       writeFileSync(join(folder, `${name}.cdx.json`), `${JSON.stringify(bill, null, 2)}\n`);
     }
-    const lines = parameters.map((name) => `${name}=${process.env[name] ?? ''}\n`);
+    // An empty value is malformed: a parameter that is not set is left out.
+    const lines = parameters.flatMap((name) =>
+      process.env[name] === undefined ? [] : [`${name}=${process.env[name]}\n`],
+    );
     writeFileSync(join(folder, 'PARAMETERS'), lines.join(''));
     writeFileSync(join(folder, 'CHANGES.md'), changesOf(root));
     writeFileSync(join(folder, 'SHA256SUMS'), checksumsOf(folder));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
+    process.umask(umask);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes tar archives whose bytes depend on their entries only: POSIX ustar, with records of pax for long paths. Files of a folder get root
- * as their owner, one time, and the mode 0755 or 0644.
+ * Writes tar archives whose bytes depend on their entries only: POSIX ustar, with records of pax for what it has no place for, which dpkg
+ * rejects. Files of a folder get root as their owner, one time, and the mode 0755 or 0644.
  */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,9 +50,11 @@ export function entriesOf(folder: string, place = ''): TarEntry[] {
 function blocksOf(entry: TarEntry, seconds: number): Buffer[] {
   const path = entry.kind === 'folder' ? `${entry.path}/` : entry.path;
   const { content = Buffer.alloc(0), target = '' } = entry;
-  const long = { ...(Buffer.byteLength(path) > 100 && { path }), ...(target.length > 100 && { linkpath: target }) };
+  const place = placeOf(path);
+  const long = { ...(!place && { path }), ...(Buffer.byteLength(target) > 100 && { linkpath: target }) };
   const records = Buffer.from(Object.entries(long).map(recordOf).join(''));
-  const header = { ...entry, mode: entry.mode ?? modes[entry.kind], kind: kinds[entry.kind], path, target };
+  const mode = entry.mode ?? modes[entry.kind];
+  const header = { ...entry, mode, kind: kinds[entry.kind], path, target, ...place };
   const extended = { path: 'pax', kind: 'x', mode: 0o644, target: '' };
   return [
     ...(records.length === 0 ? [] : [headerOf(extended, records.length, seconds), padded(records)]),
@@ -61,15 +63,27 @@ function blocksOf(entry: TarEntry, seconds: number): Buffer[] {
   ];
 }
 
+/** @returns the fields for a path of more than 100 bytes, divided at a `/`; undefined if it does not fit */
+function placeOf(path: string): { readonly prefix: string; readonly path: string } | undefined {
+  const places = [...path.matchAll(/\//g)].map(({ index }) => ({
+    prefix: path.slice(0, index),
+    path: path.slice(index + 1),
+  }));
+  return [{ prefix: '', path }, ...places].find(
+    (place) => place.path !== '' && Buffer.byteLength(place.path) <= 100 && Buffer.byteLength(place.prefix) <= 155,
+  );
+}
+
 interface Header {
   readonly path: string;
+  readonly prefix?: string;
   readonly kind: string;
   readonly mode: number;
   readonly owner?: number;
   readonly target: string;
 }
 
-function headerOf({ path, kind, mode, owner = 0, target }: Header, size: number, seconds: number): Buffer {
+function headerOf({ path, prefix = '', kind, mode, owner = 0, target }: Header, size: number, seconds: number): Buffer {
   const block = Buffer.alloc(blockBytes);
   const number = (value: number, offset: number, length: number): void => {
     block.write(value.toString(8).padStart(length - 1, '0'), offset);
@@ -84,6 +98,7 @@ function headerOf({ path, kind, mode, owner = 0, target }: Header, size: number,
   block.write(' '.repeat(8) + kind, 148);
   Buffer.from(target).copy(block, 157, 0, 100);
   block.write('ustar\x0000', 257);
+  block.write(prefix, 345);
   const checksum = block.reduce((sum, byte) => sum + byte, 0);
   block.write(`${checksum.toString(8).padStart(6, '0')}\0 `, 148);
   return block;

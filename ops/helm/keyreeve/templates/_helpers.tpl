@@ -6,7 +6,7 @@
 
 {{- define "keyreeve.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "keyreeve.ownLabels" -}}
@@ -48,6 +48,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- if and (or $ca.secret $ca.configMap) (not $isPostgres) -}}
 {{- fail "database.ca requires database.kind postgres" -}}
+{{- end -}}
+{{- if and .Values.bootstrap.content .Values.bootstrap.existingSecret -}}
+{{- fail "bootstrap.content and bootstrap.existingSecret are both set: choose one" -}}
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs is required: the Gateways of the HTTPRoute" -}}

@@ -1,6 +1,6 @@
 {{/* Shared by the pods and the backup job. First, the service account and the security context. */}}
 {{- define "keyreeve.podSecurity" -}}
-serviceAccountName: {{ include "keyreeve.serviceAccountName" . }}
+serviceAccountName: {{ include "keyreeve.serviceAccountName" . | quote }}
 automountServiceAccountToken: false
 # Kubernetes would set KEYREEVE_PORT and others for the Service of the chart, and the service rejects them.
 enableServiceLinks: false
@@ -111,9 +111,9 @@ env:
       {{- with .Values.database.ca }}
       {{- if or .secret .configMap }}
       - {{ ternary "secret" "configMap" (not (empty .secret)) }}:
-          name: {{ .secret | default .configMap }}
+          name: {{ .secret | default .configMap | quote }}
           items:
-            - key: {{ .key }}
+            - key: {{ .key | quote }}
               path: database-ca
       {{- end }}
       {{- end }}
@@ -124,7 +124,7 @@ env:
 {{- if .Values.bootstrap.existingSecret }}
 - name: bootstrap
   secret:
-    secretName: {{ .Values.bootstrap.existingSecret }}
+    secretName: {{ .Values.bootstrap.existingSecret | quote }}
     defaultMode: 0440
 {{- else if .Values.bootstrap.content }}
 - name: bootstrap
@@ -135,12 +135,12 @@ env:
 {{- if not $isPostgres }}
 - name: data
   persistentVolumeClaim:
-    claimName: {{ .Values.database.storage.existingClaim | default (include "keyreeve.name" .) }}
+    claimName: {{ .Values.database.storage.existingClaim | default (include "keyreeve.name" .) | quote }}
 {{- end }}
 {{- if .Values.deletionJournal.existingClaim }}
 - name: deletions
   persistentVolumeClaim:
-    claimName: {{ .Values.deletionJournal.existingClaim }}
+    claimName: {{ .Values.deletionJournal.existingClaim | quote }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
@@ -161,8 +161,8 @@ env:
 
 {{- define "keyreeve.secret" -}}
 - secret:
-    name: {{ .secret.name }}
+    name: {{ .secret.name | quote }}
     items:
-      - key: {{ .secret.key }}
+      - key: {{ .secret.key | quote }}
         path: {{ .path }}
 {{- end -}}

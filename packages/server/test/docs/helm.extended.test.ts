@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { assertAccepted, publishedBy } from './helm-accepted.ts';
+import { assertAccepted, assertValid, publishedBy } from './helm-accepted.ts';
 import {
   assertConfigured,
   chart,
@@ -271,6 +271,10 @@ suite('the Helm chart', { skip }, () => {
       },
       message: /choose one/,
     },
+    'two files to apply': {
+      values: { ...required, bootstrap: { content: { generation: 1 }, existingSecret: 'a' } },
+      message: /bootstrap\.content and bootstrap\.existingSecret are both set/,
+    },
     'an HTTPRoute without a Gateway': {
       values: { ...required, httpRoute: { enabled: true } },
       message: /httpRoute\.parentRefs is required/,
@@ -355,6 +359,34 @@ suite('the Helm chart', { skip }, () => {
     const { stdout } = spawnSync('helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
     const job = parse(stdout).find(({ kind }) => kind === 'CronJob');
     assert.ok(job && job.metadata.name.length <= 52, 'the name is short enough');
+  });
+
+  test('names of digits are texts', () => {
+    const secret = { name: '1', key: '2' };
+    const values = {
+      ...required,
+      masterKeySecret: secret,
+      smtpUrlSecret: secret,
+      ssoClientSecret: secret,
+      deletionJournal: { existingClaim: '3' },
+      backup: { existingClaim: '4' },
+      bootstrap: { existingSecret: '5' },
+      serviceAccount: { name: '6' },
+      priorityClassName: '7',
+      ingress: { enabled: true, className: '8', tlsSecretName: '9' },
+    };
+    const databases = [
+      { kind: 'sqlite', storage: { storageClassName: '10' } },
+      { kind: 'sqlite', storage: { existingClaim: '11' } },
+      { kind: 'postgres', urlSecret: secret, ca: { secret: '12', key: '13' } },
+    ];
+    for (const database of databases) {
+      const input = JSON.stringify({ ...values, database });
+      const { stdout } = spawnSync('helm', ['template', '123', chart, '--values', '-'], { encoding: 'utf8', input });
+      const manifests = parse(stdout);
+      assert.ok(manifests.length > 5);
+      assertValid(manifests);
+    }
   });
 
   test('without a claim for the backups there is no job, and the notes say so', () => {

@@ -53,6 +53,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
   'backup.md': [
     ['keyreeve backup --to backups/', run],
     ['keyreeve backup --to backups --keep', run],
+    ['age-keygen', 'needs age and a second machine; test/e2e/backup-streams runs the commands'],
+    ['export KEYREEVE_STORAGE_ENDPOINT=', 'needs storage; test/e2e/backup-storage runs the command'],
     ['keyreeve restore', run],
     ['keyreeve journal replay', run],
     ['export KEYREEVE_DATABASE_URL=sqlite:/tmp/drill', run],

@@ -37,6 +37,33 @@ for (const name of ['keyreeve', 'keyreeve-backup'])
     assert.ok(Number(exposure) <= exposureMax, result.output);
   });
 
+test('the command has the settings of the unit, which those of the file replace', () => {
+  using folder = newTempFolder();
+  const script = [
+    ['runuser -u keyreeve -- ', ''],
+    ['/var/lib/keyreeve', folder.path],
+    ['/etc/keyreeve', folder.path],
+    ['node /opt/keyreeve/current/node_modules/keyreeve/bin/keyreeve.js', 'env'],
+  ].reduce((text, [shown = '', real = '']) => text.replaceAll(shown, real), textOf('keyreeve.sh'));
+  const settingsWith = (file: string): string[] => {
+    writeFileSync(join(folder.path, 'keyreeve.env'), file);
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script], {
+      encoding: 'utf8',
+      env: { PATH: '/usr/bin:/bin' },
+    });
+    assert.equal(status, 0, stderr);
+    return stdout
+      .split('\n')
+      .filter((line) => line.startsWith('KEYREEVE_'))
+      .toSorted();
+  };
+  const key = `KEYREEVE_MASTER_KEY_FILE=${folder.path}/master-key`;
+  assert.deepEqual(settingsWith(''), [`KEYREEVE_DATABASE_URL=sqlite:${folder.path}/keyreeve.db`, key]);
+  // As in the unit, where EnvironmentFile= replaces Environment=.
+  const database = 'KEYREEVE_DATABASE_URL=postgres://keyreeve@127.0.0.1/keyreeve';
+  assert.deepEqual(settingsWith(`${database}\n`), [database, key]);
+});
+
 /** Beside the backup's unit, because the timer names it. */
 const others = ['keyreeve-backup.service', 'keyreeve-backup.timer'];
 const textOf = (name: string): string => readFileSync(join(root, 'docs/systemd', name), 'utf8');

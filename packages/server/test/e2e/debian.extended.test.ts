@@ -102,7 +102,19 @@ suite('an empty Debian', { skip: skipWithoutDebian() }, () => {
   test('installs, upgrades and removes the Debian package', async () => {
     const file = `keyreeve_VERSION_${arch === 'x64' ? 'amd64' : 'arm64'}.deb`;
     const [first = '', next = ''] = versions.map((version) => place(version, file));
+    // The units name credentials by `%d`: without it, the service would create a master key of its own.
+    const other = 'Package: systemd\nVersion: 249\nArchitecture: all\nMaintainer: test\nDescription: test\n';
+    const build = 'mkdir -p /tmp/other/DEBIAN; cat > /tmp/other/DEBIAN/control; dpkg-deb --build /tmp/other';
+    await debian.succeed(['sh', '-c', `${build}; dpkg --install /tmp/other.deb`], { input: other });
+    assert.match((await debian.run(['dpkg', '--install', first])).stderr, /keyreeve breaks systemd \(<< 252\)/);
+    await debian.succeed(['dpkg', '--purge', 'systemd']);
+    assert.deepEqual(debian.listing(), empty);
     assert.match(await debian.succeed(['dpkg', '--install', first]), /created \/etc\/keyreeve\/master-key/);
+    // Administrators copy them.
+    const units = '/usr/lib/keyreeve/current/docs/systemd';
+    const upload = /^ExecStart=\/usr\/lib\/keyreeve\/current\/bin\/keyreeve backup --to s3:/m;
+    assert.match(readFileSync(debian.at(`${units}/storage.conf`), 'utf8'), upload);
+    assert.equal((await debian.run(['grep', '-rl', '/opt/', units])).status, 1);
     const settings = '/etc/keyreeve/keyreeve.env';
     const edited = `${readFileSync(debian.at(settings), 'utf8')}KEYREEVE_PUBLIC_URL=https://auth.example.com\n`;
     writeFileSync(debian.at(settings), edited);
@@ -121,6 +133,8 @@ suite('an empty Debian', { skip: skipWithoutDebian() }, () => {
         debian.start({ ...environment, ...ports, HOME: '/' } as Environment, [...asUser, ...command.split(' ')]),
       keyreeve: (args, input = '') => debian.succeed(['keyreeve', ...args], { input }),
       upgrade: async () => {
+        // An interrupted installation has left it.
+        await debian.succeed(['ln', '-s', versions[0] ?? '', '/usr/lib/keyreeve/current.new']);
         await debian.succeed(['dpkg', '--install', next]);
         assert.deepEqual(
           debian.listing().filter((path) => /^usr\/lib\/keyreeve\/[^/]+$/.test(path)),
@@ -136,11 +150,20 @@ suite('an empty Debian', { skip: skipWithoutDebian() }, () => {
       left.filter((path) => !path.startsWith('var/lib/keyreeve/') && !path.startsWith('keyreeve:')),
       ['etc/keyreeve', 'etc/keyreeve/master-key', 'var/lib/keyreeve'],
     );
-    const [, remedy = ''] = /To delete them: (.*)/.exec(purged) ?? [];
-    await debian.succeed(['sh', '-c', remedy]);
-    assert.deepEqual(debian.listing(), empty);
-    // Without data.
+    const deleteKept = async (printed: string): Promise<void> => {
+      const [, remedy = ''] = /To delete them: (.*)/.exec(printed) ?? [];
+      await debian.succeed(['sh', '-c', remedy]);
+      assert.deepEqual(debian.listing(), empty);
+    };
+    await deleteKept(purged);
+    // Without data here: a database elsewhere needs the master key.
     await debian.succeed(['dpkg', '--install', first]);
+    const purgedAgain = await debian.succeed(['dpkg', '--purge', 'keyreeve']);
+    assert.ok(debian.listing().includes('etc/keyreeve/master-key'));
+    await deleteKept(purgedAgain);
+    // An administrator has moved the key.
+    const key = '/etc/keyreeve/master-key';
+    await debian.succeed(['sh', '-c', `dpkg --install ${first}; rm ${key}; dpkg --install ${next}; test ! -e ${key}`]);
     await debian.succeed(['dpkg', '--purge', 'keyreeve']);
     assert.deepEqual(debian.listing(), empty);
   });
