@@ -97,6 +97,12 @@ test('options that exclude each other, and missing settings, are errors', async 
     ['--to - --keep 3', 64, keepNeeds],
     ['--to s3://backups --keep 3', 64, keepNeeds],
     ['--to backups --keep 3 --recipient age1', 64, keepNeeds],
+    ['--to keyreeve.gz.age', 64, 'a name that ends in .age is that of an encrypted backup; add --recipient'],
+    [
+      '--to s3://backups/../other',
+      64,
+      '--to must be like s3://bucket or s3://bucket/folder, not “s3://backups/../other”',
+    ],
     ['--to s3://', 64, '--to must be like s3://bucket or s3://bucket/folder, not “s3://”'],
     ['--to s3://backups', 1, `for --to s3://…, ${names} must be set`],
   ] as const) {
