@@ -8,7 +8,10 @@ const inTransaction =
   (db: Db, ...args: Args): Promise<T> =>
     db.transaction((tx) => changeTx(tx, ...args));
 
-export const deleteAccount = inTransaction(deleteAccountTx);
+/** @returns whether it existed */
+export const deleteAccount = inTransaction(
+  async (...values: Parameters<typeof deleteAccountTx>) => (await deleteAccountTx(...values)) !== undefined,
+);
 export const disableAccount = inTransaction(disableAccountTx);
 export const setAccountRole = inTransaction(setAccountRoleTx);
 export const deleteKey = inTransaction(deleteKeyTx);

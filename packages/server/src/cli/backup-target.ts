@@ -19,7 +19,10 @@ export function targetOf(text: string): Target {
   if (text === '-') return { kind: 'output' };
   if (!text.startsWith('s3://')) return { kind: 'file', path: resolve(text) };
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?$/.exec(text) ?? [];
-  if (bucket === undefined) throw new UsageError(`--to must be like s3://bucket or s3://bucket/folder, not “${text}”`);
+  // In a URL, they name another folder or bucket.
+  const isOther = path.split('/').some((segment) => segment === '.' || segment === '..');
+  if (bucket === undefined || isOther)
+    throw new UsageError(`--to must be like s3://bucket or s3://bucket/folder, not “${text}”`);
   return { kind: 'storage', bucket, prefix: path === '' || path.endsWith('/') ? path : `${path}/` };
 }
 

@@ -94,6 +94,8 @@ async function backup({ to, keep: keepText, recipient = [], ...options }: Backup
   const target = targetOf(to);
   if (keep !== undefined && (target.kind !== 'file' || recipient.length > 0))
     throw new UsageError('--keep needs a folder and no --recipient: it reads backups back');
+  if (target.kind === 'file' && keep === undefined && target.path.endsWith('.age') && recipient.length === 0)
+    throw new UsageError('a name that ends in .age is that of an encrypted backup; add --recipient');
   if (target.kind === 'output' && options.json) throw new UsageError('--json cannot be used with --to -');
   if (target.kind === 'output') assertNoTerminal();
   if (target.kind === 'file') await (keep === undefined ? assertNoFolder(target.path) : assertFolder(target.path));

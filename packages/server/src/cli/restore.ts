@@ -1,6 +1,5 @@
 /** `keyreeve restore`: restores a backup and applies later deletions again. */
-import { createWriteStream, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -90,14 +89,26 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
 /** A restore reads the backup several times, so that of standard input is written to a temporary file, encrypted if it is. */
 async function withBackup<T>(from: string, run: (path: string) => Promise<T>): Promise<T> {
   if (from !== '-') return run(resolve(from));
-  const folder = await mkdtemp(join(tmpdir(), 'keyreeve-restore-'));
-  try {
-    const path = join(folder, 'standard-input');
-    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
-    return await run(path);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  using folder = newTemporaryFolder();
+  const path = join(folder.path, 'standard-input');
+  await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+  return await run(path);
+}
+
+/** Removed at its end, and when a signal ends the process. */
+function newTemporaryFolder(): Disposable & { readonly path: string } {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const remove = (): void => {
+    for (const signal of signals) process.off(signal, end);
+    rmSync(path, { recursive: true, force: true });
+  };
+  const end = (signal: NodeJS.Signals): void => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.on(signal, end);
+  const path = mkdtempSync(join(tmpdir(), 'keyreeve-restore-'));
+  return { path, [Symbol.dispose]: remove };
 }
 
 function describe(restored: Restored): string {

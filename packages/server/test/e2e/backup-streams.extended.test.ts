@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { until } from '../../test-kit/until.ts';
 import { environmentFor, keyreeveBin, newProgram, runProgram, type Exit, type Program } from './program.ts';
 import { installedProgram } from './proxy-kit.ts';
 import { valuesOf } from './scrape.ts';
@@ -55,6 +56,25 @@ test('the program age decrypts a backup, and the backup that it has encrypted ca
   assertSucceeds(shell(program, `${restore} --from plain.gz && ${restore} --from again.age --identity ${file}`));
 });
 
+test('a signal removes the temporary file of a restore from standard input', async () => {
+  await using program = await newProgram();
+  const { folder } = program;
+  assertSucceeds(shell(program, 'keyreeve backup --to plain.gz && mkdir temp'));
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    const env = environmentFor(folder, { TMPDIR: join(folder, 'temp') });
+    const child = spawn(process.execPath, [keyreeveBin, 'restore', '--from', '-', '--replace', '--yes'], {
+      cwd: folder,
+      env,
+    });
+    child.stdin.write(readFileSync(join(folder, 'plain.gz')));
+    const files = () => readdirSync(join(folder, 'temp'), { recursive: true });
+    await until('the file exists', () => files().length > 1);
+    child.kill(signal);
+    await once(child, 'close');
+    assert.deepEqual(files(), [], signal);
+  }
+});
+
 test('if the reader closes standard output, the command fails, and is not recorded as a success', async () => {
   await using program = await newProgram();
   const { folder } = program;
@@ -97,6 +117,12 @@ test('options that exclude each other, and missing settings, are errors', async 
     ['--to - --keep 3', 64, keepNeeds],
     ['--to s3://backups --keep 3', 64, keepNeeds],
     ['--to backups --keep 3 --recipient age1', 64, keepNeeds],
+    ['--to keyreeve.gz.age', 64, 'a name that ends in .age is that of an encrypted backup; add --recipient'],
+    [
+      '--to s3://backups/../other',
+      64,
+      '--to must be like s3://bucket or s3://bucket/folder, not “s3://backups/../other”',
+    ],
     ['--to s3://', 64, '--to must be like s3://bucket or s3://bucket/folder, not “s3://”'],
     ['--to s3://backups', 1, `for --to s3://…, ${names} must be set`],
   ] as const) {

@@ -6,7 +6,13 @@
 import type { Guard, Principal } from '../../foundation/principal.ts';
 import { findAbilityEvent } from '../audit/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { revocationsOf, type Revocations, type RecordingCore } from '../deletion-journal/revocation.ts';
+import {
+  keyDeletions,
+  revocationsOf,
+  type RecordingCore,
+  type Revocation,
+  type Revocations,
+} from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
@@ -37,18 +43,23 @@ export class AccountRevocations {
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const at = this.#options.clock.now();
     const deleteTx = (by?: Guard) => (tx: Transaction) => this.deleteTx(tx, { principal, now: at, guard: by }, id);
-    return runNarrowing(this.#options, {
+    const recorded = await runNarrowing(this.#options, {
       changeTx: deleteTx(guard),
-      recordedOf: (existed) => (existed ? [{ kind: 'account', id, at }] : []),
+      recordedOf: (made) => made,
       repetition: { pending: this.unfinished, of: () => [{ id, kind: 'delete', txs: [deleteTx(allowedEarlier)] }] },
     });
+    return recorded.length > 0;
   }
 
-  /** As {@link delete}, in a transaction of the caller, which records the deletion. */
-  deleteTx(tx: Transaction, act: GuardedAct, id: string): Promise<boolean> {
+  /**
+   * As {@link delete}, in a transaction of the caller.
+   * @returns the entries of the deletion journal, which the caller records; none if the account did not exist
+   */
+  async deleteTx(tx: Transaction, act: GuardedAct, id: string): Promise<readonly Revocation[]> {
     const { signInLimits } = this.#options;
     const onDeleted: OnDeleted = (by, canonicalEmail) => signInLimits.changeEmailOwnerTx(by, canonicalEmail);
-    return deleteAccountTx(tx, act, id, onDeleted);
+    const keyIds = await deleteAccountTx(tx, act, id, onDeleted);
+    return keyIds ? [...keyDeletions(keyIds, act.now), { kind: 'account', id, at: act.now }] : [];
   }
 
   /**

@@ -6,6 +6,7 @@ import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { recordGivenKeysTx } from './given-keys-store.ts';
 import { keepingAnAdministratorTx, prepareAdministratorTx } from './administrators-store.ts';
 import { lastAdministratorPrincipal, rejectAccounts, type GuardedAct } from './guard.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
@@ -212,20 +213,25 @@ export const enableAccount = (db: Db, act: GuardedAct, id: string): Promise<bool
 /** Runs in the transaction that deletes an account. */
 export type OnDeleted = (tx: Transaction, canonicalEmail: string) => Promise<void>;
 
-/** Deletes everything that belongs to the account too. @returns whether it existed @throws DomainError `last_administrator` */
+/**
+ * Deletes everything that belongs to the account too.
+ * @returns the ids of the keys whose deletions have events of their own; undefined if the account did not exist
+ * @throws DomainError `last_administrator`
+ */
 export async function deleteAccountTx(
   tx: Transaction,
   { principal, now, guard = rejectAccounts }: GuardedAct,
   id: string,
   onDeleted?: OnDeleted,
-): Promise<boolean> {
+): Promise<readonly number[] | undefined> {
   await guard(tx, { principal, now });
   return keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
+    const keyIds = await recordGivenKeysTx(tx, { principal, now }, id);
     const deleted = await tx.get(remove, [id]);
-    if (!deleted) return false;
+    if (!deleted) return undefined;
     await recordAccountEventTx(tx, { at: now, principal, action: 'account.deleted', accountId: id });
     await onDeleted?.(tx, deleted.canonicalEmail);
-    return true;
+    return keyIds;
   });
 }
 

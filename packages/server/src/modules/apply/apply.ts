@@ -64,7 +64,7 @@ class DryRun extends Error {
   }
 }
 
-/** Keys first: the deletion of a service account deletes its keys without an event for each. */
+/** Keys first: the deletion of a service account deletes its keys without a step for each. */
 const removalOrder = ['key', 'webhook', 'scope', 'service_account', 'account'] as const satisfies EntryKind[];
 
 export class Apply {

@@ -80,8 +80,7 @@ async function setScope(
 }
 
 const removeAccount = async ({ tx, services, recorded, principal, now }: Run, id: string): Promise<void> => {
-  await services.accounts.deleteTx(tx, { principal, now }, id);
-  recorded.push({ kind: 'account', id, at: now });
+  recorded.push(...(await services.accounts.deleteTx(tx, { principal, now }, id)));
 };
 
 const account: Kind<'account'> = {
@@ -125,8 +124,10 @@ async function changeAccount(
 }
 
 const key: Kind<'key'> = {
-  async stateOf({ tx }, id) {
+  async stateOf({ tx, recorded }, id) {
     if (await store.findAppliedKey(tx, Number(id))) return 'exists';
+    // With its account: the transaction stores its events at the end.
+    if (recorded.some((one) => one.kind === 'api_key' && one.id === id)) return 'deleted';
     return (await store.wasKeyDeleted(tx, Number(id))) ? 'deleted' : 'missing';
   },
   async create({ tx, services, principal, owners, afterCommit }, { given }) {

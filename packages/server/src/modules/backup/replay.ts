@@ -159,7 +159,7 @@ export async function replayJournal(
   const unconfirmed: string[] = [];
   const done: { -readonly [count in keyof Replayed]: number } = { ...nothingReplayed };
   const flush = async (idsMin: number): Promise<void> => {
-    // Keys before accounts: the deletion of an account also deletes its keys, without an audit event for each.
+    // Keys before accounts: the deletion of an account also deletes its keys, without an audit event for all.
     for (const kind of ['api_key', 'account', 'signing_key'] as const)
       if (pending[kind].length >= idsMin)
         done[countOfDeletions[kind]] += await repeatDeletionsTx(tx, kind, pending[kind].splice(0), now);

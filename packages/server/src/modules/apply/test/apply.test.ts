@@ -161,7 +161,7 @@ onEachInstallation('what was deleted by hand is never created again, also under 
     'create service_account other',
     ...kept.slice(2),
   ]);
-  // The deletion of a service account deletes its keys, without an event for each.
+  // The deletion of a service account deletes its keys.
   const { id: owner } = await services.accounts.findById(
     await services.apiKeys.ownerOf(services.apiKeys.idOf(sha256Of('second'))),
   );

@@ -87,3 +87,49 @@ for (const [when, isApplied] of Object.entries({ after: true, before: false }))
       assert.deepEqual(await replay(target.db, temp.folder), nothingReplayed);
     },
   );
+
+async function serviceAccountOf(services: Services, wanted: string): Promise<string> {
+  for await (const { id, name } of services.accounts.list()) if (name === wanted) return id;
+  return assert.fail(wanted);
+}
+
+const movedKey = {
+  serviceAccounts: [{ name: 'other' }],
+  keys: [{ sha256, serviceAccount: 'other', nickname: 'moved' }],
+};
+const keptKey = ['create service_account other', `keep_deleted key ${sha256.slice(0, 24)}`];
+
+onEachInstallation('a key that was deleted with its account is not created in another one', async ({ db }) => {
+  using folder = newApplyFolder();
+  const services = servicesOn(db, now + 10);
+  const { apiKeys } = services;
+  await applied(services, folder.load({ generation: 1, serviceAccounts: [{ name: 'orders' }] }));
+  const owner = await serviceAccountOf(services, 'orders');
+  await apiKeys.createWithHash(operator, owner, { nickname: 'given' }, sha256);
+  assert.equal(await verified(services, 'orders'), 'accepted');
+  // Its hint is that of the new secret then.
+  await services.keyChanges.rotate(operator, owner, apiKeys.idOf(sha256), { overlapSeconds: 0, endPrevious: false });
+  const steps = await applied(services, folder.load({ generation: 2, ...movedKey }), { prunes: true });
+  assert.deepEqual(steps.slice(1), keptKey);
+  const other = await serviceAccountOf(services, 'other');
+  await assert.rejects(apiKeys.createWithHash(operator, other, { nickname: 'given' }, sha256), {
+    code: 'secret_taken',
+  });
+  assert.equal(await verified(services, 'orders'), 'not_found');
+});
+
+onEachInstallation('nor is it after a restore of a backup from before the key was created', async ({ db }) => {
+  using temp = newBackupFolder();
+  using folder = newApplyFolder();
+  const services = servicesOn(db, now + 10, temp.folder);
+  await backUp(db, temp.backup);
+  const keys = [{ sha256, serviceAccount: 'orders', nickname: 'first' }];
+  await applied(services, folder.load({ generation: 1, serviceAccounts: [{ name: 'orders' }], keys }));
+  await services.serviceAccounts.delete(operator, await serviceAccountOf(services, 'orders'));
+  await journalIn(db, temp.folder).catchUp();
+  await using target = await openNew(db.dialect);
+  await restore(target.db, temp.backup, { journal: journalIn(target.db, temp.folder) });
+  const restored = servicesOn(target.db, now + 100_000);
+  assert.deepEqual(await applied(restored, folder.load({ generation: 2, ...movedKey })), keptKey);
+  assert.equal(await verified(restored, 'orders'), 'malformed', 'no key has a given hash');
+});
