@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 const repository = dirname(dirname(import.meta.dirname));
 
-/** Paths in the repository, which `bin/build-stamp.js` names too. They are documents, so the image has them (`.dockerignore`). */
+/** Paths in the repository, which `bin/build-stamp.js` names too. They are documents, so a package has them. */
 export const exampleFiles = {
   nginx: 'docs/forward-auth/nginx.conf',
   caddy: 'docs/forward-auth/Caddyfile',

@@ -104,7 +104,7 @@ test(
     await visitor.settle();
     // The checks of the server are in English otherwise. The first one has only names and versions.
     const texts = (await page.locator('main [lang=en]').allTextContents()).filter(
-      (one) => !/^Keyreeve [\d.]+, Node [\d.]+, SQLite [\d.]+$|^https?:/.test(one),
+      (one) => !/^Keyreeve [\d.]+(?:-rc\.\d+)? \(\w+\), Node [\d.]+, SQLite [\d.]+$|^https?:/.test(one),
     );
     assert.deepEqual(texts, []);
     await page.getByText(/antwortet; das Schema ist aktuell/).waitFor();

@@ -1,7 +1,7 @@
 /** The guides have each page of the documents, in one navigation, with links that lead somewhere, and can be searched. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join, matchesGlob, posix } from 'node:path';
+import { join, posix } from 'node:path';
 import { after, test } from 'node:test';
 import MiniSearch from 'minisearch';
 import { builds } from '../../server/bin/build-stamp.js';
@@ -106,19 +106,13 @@ test('a page runs and loads only files of the build', { tags: ['asvs:3.7.1'] }, 
   }
 });
 
-test('every document is an input of the build, and in the image', () => {
-  const ignored = readFileSync(join(root, '.dockerignore'), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'));
+test('every document is an input of the build', () => {
   for (const { path } of documents.values()) {
     const fromPackages = path.startsWith('packages/') ? path.slice('packages/'.length) : `../${path}`;
     const inputs = builds.guides.inputs.filter(
       (input) => fromPackages === input || fromPackages.startsWith(`${input}/`),
     );
     assert.notDeepEqual(inputs, [], `${path} is an input`);
-    const places = path.split('/').map((_, end, parts) => parts.slice(0, end + 1).join('/'));
-    const last = ignored.findLast((line) => places.some((place) => matchesGlob(place, line.replace(/^!/, ''))));
-    assert.ok(last === undefined || last.startsWith('!'), `.dockerignore keeps ${path}: ${last}`);
   }
 });
 

@@ -24,6 +24,8 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   hostileUserAgent,
   'Keyreeve',
   'Example',
+  // A version.
+  /\b\d+\.\d+\.\d+-rc\.\d+\b/,
   /https:\/\/[\w.]*example\.com\/[\w/]+/,
   // Actors and actions of the audit log.
   /\baccount:/,

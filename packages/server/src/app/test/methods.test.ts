@@ -36,7 +36,6 @@ const unknownPaths = [
   '/auth/api-keys/1/2',
   '/auth/verify/batch/',
   '/openapi.yaml',
-  '/docs/',
   '/docs/index',
   '/problems',
   '/problems/',
