@@ -133,11 +133,11 @@ suite('on a terminal', { skip: noTerminal }, () => {
         log.map((line) => JSON.parse(line) as Record<string, string>).map((it) => [it['event'], it]),
       );
       assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'audit_checkpoint', 'stopped']);
-      const { url, adminUrl, database } = byEvent.get('listening') ?? {};
+      const { url, adminUrl, database, build } = byEvent.get('listening') ?? {};
       assert.equal(
         greeting.replaceAll('\r\n', '\n'),
         [
-          `Keyreeve ${version} (sources) listens on ${url} (metrics and health on ${adminUrl}).`,
+          `Keyreeve ${version} (${build}) listens on ${url} (metrics and health on ${adminUrl}).`,
           `Database: ${database}. Master key: ${database}.master-key. Back up both, in different places.`,
           `Documentation: ${url}/docs. Press Ctrl-C to stop.`,
           'Next, in another terminal:',
