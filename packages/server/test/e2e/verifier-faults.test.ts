@@ -109,7 +109,7 @@ test('a verifier that does not confirm a change of unknown outcome is killed and
   proxy.clearFaults();
 });
 
-test('after an upgrade in place, a replaced verifier refuses to run beside the earlier main process', async () => {
+test('after an upgrade in place, no verifier of the new program starts beside the earlier main process', async () => {
   using folder = newTempFolder();
   const { bin, environment } = makeCopy(folder.path, []);
   await using program = await newProgram({ ...environment, ...withVerifier }, [bin, 'serve']);
@@ -119,11 +119,11 @@ test('after an upgrade in place, a replaced verifier refuses to run beside the e
   const { version } = JSON.parse(before) as { version: string };
   writeFileSync(path, before.replace(`"version": "${version}"`, '"version": "999.0.0"'));
   process.kill(pidOf(program), 'SIGKILL');
-  await program.waitForRecord('verifier_not_started');
-  const [{ err } = {}] = program.records('verifier_not_started');
+  const { err } = await program.waitFor('a verifier that does not start', () =>
+    program.records('verifier_ended').find((record) => record['err'] !== undefined),
+  );
   const { message } = err as { message: string };
-  assert.match(message, /^the program was upgraded while the service ran: .*999\.0\.0.*\. Restart the service$/);
-  assert.ok(message.includes(`the main process is ${version} `), message);
+  assert.equal(message, 'another version of the program has replaced app/processes/verifier; restart the service');
   assert.equal(await forwardAt(program.url, key), 200);
   writeFileSync(path, before);
   assert.equal(await forwardAt(verifyUrlOf(program), key), 200);
