@@ -3,11 +3,10 @@
  * are those of the last landed state, which `npm run baseline` renews, and the program is that of the checkout.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { linkPackages } from '../../test-kit/program-copy.ts';
 import type { Credentials } from './every-credential.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -16,7 +15,7 @@ export const baselineFolder = fileURLToPath(new URL('../data/baseline/', import.
 export const frozenProgram = join(baselineFolder, 'program.tar.gz');
 export const isFrozen = existsSync(frozenProgram);
 /** What the packed program shares with the checkout, because it has not changed: 2 MB. */
-const commonPasswords = 'packages/server/src/modules/accounts/common-passwords';
+const commonPasswords = 'dist/modules/accounts/common-passwords/digests.bin';
 
 export interface Baseline {
   readonly masterKey: string;
@@ -34,26 +33,18 @@ export function copyBaseline(folder: string): Baseline {
   return JSON.parse(readFileSync(join(folder, 'baseline.json'), 'utf8')) as Baseline;
 }
 
-/** Packs the program of the checkout, without tests. */
-export function packProgram(path: string): void {
-  const excluded = ['*/test', '*/test-kit', '*/node_modules', commonPasswords].map((name) => `--exclude=${name}`);
-  const packed = [
-    'packages/server/bin',
-    'packages/server/revocation-check',
-    'packages/server/src',
-    'packages/server/package.json',
-    'packages/contract',
-    'packages/console/dist',
-    'packages/console/package.json',
-  ];
-  const fixed = ['--sort=name', '--owner=0', '--group=0', '--mtime=2026-01-01'];
-  execFileSync('tar', ['-czf', path, ...fixed, ...excluded, ...packed], { cwd: checkout });
+/** @param unpacked the files of the npm package */
+export function packProgram(unpacked: string, path: string): void {
+  const excluded = ['*.map', commonPasswords].map((name) => `--exclude=${name}`);
+  const fixed = ['--sort=name', '--owner=0', '--group=0', '--mode=u=rwX,go=rX', '--mtime=2026-01-01'];
+  const packed = ['bin', 'console', 'dist', 'guides', 'package.json'];
+  execFileSync('tar', ['-czf', path, ...fixed, ...excluded, ...packed], { cwd: unpacked });
 }
 
-/** The copy shares the installed packages with the checkout. @returns its launcher */
+/** It has its packages, but those with libraries of the platform, and Node. They are the installed ones. @returns its launcher */
 export function unpackProgram(folder: string): string {
   execFileSync('tar', ['-xzf', frozenProgram, '-C', folder]);
-  cpSync(join(checkout, commonPasswords), join(folder, commonPasswords), { recursive: true });
-  linkPackages(folder);
-  return join(folder, 'packages/server/bin/keyreeve.js');
+  cpSync(join(checkout, 'packages/server/src', commonPasswords.slice('dist/'.length)), join(folder, commonPasswords));
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, 'bin/keyreeve.js');
 }

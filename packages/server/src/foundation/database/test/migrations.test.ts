@@ -57,8 +57,7 @@ test('no released migration has changed (migration-checksums.json)', () => {
         .digest('hex'),
     ]),
   );
-  const rule =
-    'never change a migration that was released, write the next one; before the first release: npm run baseline';
+  const rule = 'never change a migration that was released, write the next one; its checksum: npm run baseline';
   assert.deepEqual(found, pinned, rule);
 });
 
