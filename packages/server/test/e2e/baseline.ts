@@ -3,7 +3,7 @@
  * are those of the last landed state, which `npm run baseline` renews, and the program is that of the checkout.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
@@ -41,10 +41,16 @@ export function packProgram(unpacked: string, path: string): void {
   execFileSync('tar', ['-czf', path, ...fixed, ...excluded, ...packed], { cwd: unpacked });
 }
 
-/** It has its packages, but those with libraries of the platform, and Node. They are the installed ones. @returns its launcher */
+/**
+ * It has its packages, but those with libraries of the platform, and Node. They are the installed ones. The folders are those of a
+ * checkout, which has the cache of compiled code at its top.
+ * @returns its launcher
+ */
 export function unpackProgram(folder: string): string {
-  execFileSync('tar', ['-xzf', frozenProgram, '-C', folder]);
-  cpSync(join(checkout, 'packages/server/src', commonPasswords.slice('dist/'.length)), join(folder, commonPasswords));
+  const program = join(folder, 'packages/server');
+  mkdirSync(program, { recursive: true });
+  execFileSync('tar', ['-xzf', frozenProgram, '-C', program]);
+  cpSync(join(checkout, 'packages/server/src', commonPasswords.slice('dist/'.length)), join(program, commonPasswords));
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'bin/keyreeve.js');
+  return join(program, 'bin/keyreeve.js');
 }

@@ -138,7 +138,8 @@ testOnBoth(
     assertRejected(await client.verifyEmail(code), 'code_invalid');
     assert.equal(await forget(), 0, 'its mail can be requested again');
     clock.advance({ seconds: limits.codeRequestSeconds - 600 });
-    assert.equal(await forget(), 1);
+    // Skips a row whose lock another transaction has, such as that of the rejected verification, which can end after the response.
+    await until('the sign-up expires', async () => (await forget()) === 1);
     const { accounts } = client.app.service.services;
     await assert.rejects(accounts.find(email), { code: 'account_not_found' });
     for (const kept of ['invited@example.com', 'member@example.com']) await accounts.find(kept);
