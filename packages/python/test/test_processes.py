@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -50,6 +51,14 @@ def has(package: str) -> bool:
 class Processes(RulesCase):
     @unittest.skipUnless(sys.platform == "linux", "the C library has no fork")
     def test_rule_9_a_fork_that_calls_no_handlers_starts_with_empty_state(self) -> None:
+        # A thread that waits for the lock of the interpreter at the fork can leave it unusable in the child, which no library
+        # repairs. The system then ends the child, and there is another attempt.
+        attempts = 5
+        while self._status_of_fork() == signal.SIGALRM:
+            attempts -= 1
+            self.assertGreater(attempts, 0)
+
+    def _status_of_fork(self) -> int:
         with Service() as service:
             client = self.client(service)
             client.verify("parent")
@@ -57,16 +66,21 @@ class Processes(RulesCase):
             # As a server in C does. PyDLL keeps the lock of the interpreter.
             child = ctypes.PyDLL(None).fork()
             if child == 0:
+                signal.alarm(30)
                 ok = False
                 try:
                     ok = client._sender is not before and account(client.verify("child")) == "child"
                 finally:
                     os._exit(0 if ok else 1)
-            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            status = os.waitpid(child, 0)[1]
+            if status == signal.SIGALRM:
+                return status
+            self.assertEqual(status, 0)
             # On a connection of its own.
             self.assertEqual([request.number for request in service.requests], [1, 2])
             self.assertEqual(account(client.verify("parent")), "parent")
             self.assertEqual([request.number for request in service.requests], [1, 2, 1])
+            return status
 
     def test_a_client_that_was_made_before_a_library_replaces_the_threads_uses_the_new_ones(self) -> None:
         with Service() as service:
