@@ -46,7 +46,7 @@ function missingChanges(root: string): string[] {
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
 }
 
-/** What only the publisher knows. The packages would name no place for reports, and nobody could check a signature. */
+/** What only the publisher knows. Without it, the packages would name no address for reports, and no user could verify a signature. */
 function missingParameters(root: string, environment: NodeJS.ProcessEnv): string[] {
   const unset = (name: string, remedy: string): string[] =>
     (environment[name] ?? '') === '' ? [`${name} is not set. ${remedy}`] : [];

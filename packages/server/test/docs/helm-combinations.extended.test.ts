@@ -5,6 +5,7 @@ import { routePaths } from '../../../../scripts/published-paths.ts';
 import { assertRestricted, assertValid, forwards, publishedBy, violationsOf } from './helm-accepted.ts';
 import { everything, manifestsOf, podOf, required, skip, uploaded, type Manifest, type Values } from './helm-chart.ts';
 import { customChecks, skipWithoutSchemas } from './helm-schemas.ts';
+import { randomFrom } from '../revocation-check/random-history.ts';
 
 const combinations = 100;
 
@@ -76,17 +77,6 @@ const choices: readonly (readonly Values[])[] = [
   [{}, { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }] }],
 ];
 
-/** Mulberry32, so that every run has the same combinations. @returns numbers from 0 to 1 */
-function newRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Of two maps under one name, both sets of members. */
 function merged(one: Values, other: Values): Values {
   const isMap = (value: unknown): value is Values =>
@@ -97,7 +87,7 @@ function merged(one: Values, other: Values): Values {
   }, one);
 }
 
-const random = newRandom(31);
+const random = randomFrom(31);
 const randomPicks = (): readonly number[] => choices.map((options) => Math.floor(random() * options.length));
 
 /** The pairs of options that a combination has. */

@@ -151,7 +151,7 @@ test('a release needs the repository, the address for reports and the public key
     'KEYREEVE_REPOSITORY_URL is not set. Set it to the URL of the public repository.',
     'KEYREEVE_SECURITY_CONTACT is not set. Set it to the email address or URL for reports of vulnerabilities.',
   ]);
-  // As a forge sets a variable that nobody has defined.
+  // A forge sets an undefined variable to an empty text.
   assert.equal(findObstaclesWith(root, { ...publisher, KEYREEVE_SECURITY_CONTACT: '' }).length, 1);
   const [, encoded = ''] = publicKey.split('\n');
   for (const wrong of [

@@ -9,6 +9,6 @@ export interface ServiceOptions extends WiringSettings {
   readonly requestBounds?: RequestBounds | undefined;
   /** Folder with the files of the console. Default: the folder of its package. */
   readonly consoleFolder?: string | undefined;
-  /** Whether all files of the program are read before it is ready. Default: no, because tests start many services. */
+  /** Whether files of the program that are used later are read before it is ready. Default: no, because tests start many services. */
   readonly loadsAll?: boolean;
 }

@@ -4,7 +4,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import type { Act } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 
-// On PostgreSQL, nobody adds a key to a locked account.
+// On PostgreSQL, no other transaction adds a key to a locked account.
 const lockAccount = sql('lock_account_to_delete', {
   sqlite: 'select pk from accounts where id = $1',
   postgres: 'select pk from accounts where id = $1 for update',
