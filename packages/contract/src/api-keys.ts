@@ -7,6 +7,7 @@ import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields, total, totalField } from './paging.ts';
+import { KeyProgram } from './program-id.ts';
 import { route } from './route.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
@@ -43,6 +44,7 @@ export const keyState = {
   environment: orNull(Text('live', 'null if the installation has no environments'), null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
   publicKey: orNull(PublicKey, null),
+  program: Type.Optional(KeyProgram),
 };
 
 export const KeyMetadata = Type.Object(

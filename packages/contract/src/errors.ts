@@ -4,6 +4,7 @@
  */
 import type { ErrorDefinition } from './errors/definition.ts';
 import { accountErrors } from './errors/accounts.ts';
+import { approvalErrors } from './errors/approvals.ts';
 import { exchangeErrors } from './errors/exchanges.ts';
 import { issuerErrors } from './errors/issuers.ts';
 import { keyErrors } from './errors/keys.ts';
@@ -23,6 +24,7 @@ export const errors = {
   ...keyErrors,
   ...exchangeErrors,
   ...issuerErrors,
+  ...approvalErrors,
   ...passkeyErrors,
   ...singleSignOnErrors,
   ...webhookErrors,

@@ -11,6 +11,7 @@ import { leakLimits } from './leak-limits.ts';
 import { verificationLimits } from './verification-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
 import { postgresLimits } from './postgres-limits.ts';
+import { programLimits } from './program-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
 import { authorizationChars, credentialsPerBatch, requestLimits } from './request-limits.ts';
 
@@ -336,6 +337,7 @@ export const limitGroups = {
   'Sign-ins': signIns,
   Accounts: accounts,
   'Issuers of identity tokens': issuerLimits,
+  'Programs and approvals': programLimits,
   'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
@@ -355,6 +357,7 @@ export const limitTable = {
   ...accounts,
   ...queues,
   ...issuerLimits,
+  ...programLimits,
   ...consoleLimits,
   ...leakLimits,
   ...canaryLimits,

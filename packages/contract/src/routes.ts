@@ -19,6 +19,7 @@ import { getActivity } from './account-activity.ts';
 import { exportAccount } from './account-export.ts';
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
+import { approvalRoutes } from './approvals.ts';
 import { canaryKeyRoutes } from './canary-keys.ts';
 import { consoleRoutes } from './console.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
@@ -26,6 +27,8 @@ import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
 import { issuerAdminRoutes, issuerRoutes } from './issuers.ts';
 import { getKeyUsage } from './key-usage.ts';
+import { requestDeviceAuthorization } from './device-authorization.ts';
+import { programAdminRoutes } from './programs.ts';
 import { getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
 import {
@@ -66,6 +69,8 @@ export const allRoutes: readonly RouteContract[] = [
   getKeyUsage,
   deleteKey,
   exchangeAssertion,
+  requestDeviceAuthorization,
+  ...approvalRoutes,
   listGrantableScopes,
   reportLeaks,
   ...serviceAccountRoutes,
@@ -99,6 +104,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
   ...issuerAdminRoutes,
+  ...programAdminRoutes,
   ...webhookAdminRoutes,
   ...webhookDeliveryRoutes,
   ...consoleRoutes,

@@ -1,6 +1,7 @@
 /** The exchange of a signed assertion for a short-lived secret of a public-key key (RFC 7523, RFC 6749). */
 import Type, { type Static } from 'typebox';
 import { shortLivedSecretPrefix } from './credentials.ts';
+import { deviceErrors, deviceKeyMembers } from './device-authorization.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { route } from './route.ts';
@@ -14,6 +15,8 @@ export const ExchangeBody = Type.Object(
     grant_type: Text(jwtBearerGrant),
     assertion: Type.Optional(Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT, signed with the private key')),
     scope: Type.Optional(Text('', 'Must be empty or absent')),
+    client_id: Type.Optional(Text('acme-cli', 'With a device code: the id of the program')),
+    device_code: Type.Optional(Text('krvd_7pQw3nZk…')),
   },
   { $id: 'AssertionExchange' },
 );
@@ -25,12 +28,13 @@ export const ExchangedSecret = Named('ShortLivedSecret', {
     description: 'Seconds; fewer if the key or the overlap of its public key ends earlier',
     examples: [limits.shortLivedSecretSeconds],
   }),
+  ...deviceKeyMembers,
 });
 export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
 /** RFC 6749 section 5.2. */
 export const OAuthError = Named('OAuthError', {
-  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
+  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', ...deviceErrors]),
   error_description: Text('The assertion is malformed, expired, …'),
 });
 export type OAuthError = Static<typeof OAuthError>;
@@ -49,5 +53,12 @@ export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/to
     headers: { 'Cache-Control': '`no-store`', Pragma: '`no-cache`' },
   },
   errorFormat: 'oauth',
-  errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'too_many_exchanges'],
+  errors: [
+    'invalid_request',
+    'invalid_grant',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'too_many_exchanges',
+    ...deviceErrors,
+  ],
 });

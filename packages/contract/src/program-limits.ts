@@ -1,0 +1,37 @@
+/** Limits of programs and of approvals. Part of the tables in limits.ts. */
+import { limit, type Limits } from './limit-definition.ts';
+
+export const programLimits = {
+  programsMax: limit(100, 'Programs.', 'program_limit_reached'),
+  programIdCharsMax: limit(64, 'The id of a program.', 'invalid_request'),
+  programLifetimeSeconds: limit(7_776_000, 'Longest lifetime of the keys of a program, if none is set: 90 days.'),
+  programLifetimeSecondsMin: limit(300, 'The shortest one.', 'invalid_request'),
+  programLifetimeSecondsMax: limit(315_360_000, 'The longest one: ten years.', 'invalid_request'),
+  programKeysPerRemovalMax: limit(10_000, 'Keys that one request for the removal of a program deletes.'),
+  deviceRequestSeconds: limit(600, 'Validity of a device code and its user code.', 'expired_token'),
+  deviceIntervalSeconds: limit(5, 'Shortest time between two polls with one device code.', 'slow_down'),
+  deviceIntervalSecondsMax: limit(60, 'The longest such time: each earlier poll adds 5 s.'),
+  deviceRepeatSeconds: limit(
+    60,
+    'Time after the creation of a key in which its device code replaces its unused secret. Later: `invalid_grant`.',
+  ),
+  devicePollsMax: limit(20_000, 'Device codes whose polls a process counts. More: the oldest are forgotten.'),
+  deviceRequestsPerRangeMax: limit(
+    20,
+    'Outstanding requests of a program from one client IP range.',
+    'too_many_device_requests',
+  ),
+  deviceRequestsPerProgramMax: limit(
+    10_000,
+    'Outstanding requests of a program. At the bound, a client IP range may have one, which replaces one of a range with several.',
+    'too_many_device_requests',
+  ),
+  // 20^8 codes, and at most 10,000 outstanding requests of a program: a guess succeeds once in 2.5 million.
+  wrongCodesPerAccountMax: limit(10, 'Wrong user codes that one account enters in an hour.', 'too_many_codes'),
+  wrongCodesPerRangeMax: limit(30, 'The same from one client IP range, all accounts together.', 'too_many_codes'),
+  userCodeCharsMax: limit(64, 'A user code in a request, with separators.', 'invalid_request'),
+  endedApprovalKeptSeconds: limit(
+    900,
+    'Time for which a request is kept after its end. Later, its device code is unknown: `invalid_grant`.',
+  ),
+} as const satisfies Limits;
