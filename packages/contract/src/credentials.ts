@@ -16,11 +16,14 @@ export const oneTimeCodePrefix = 'krvc';
 /** The prefix of short-lived secrets, which have the format of API keys. */
 export const shortLivedSecretPrefix = 'krvt';
 export const consoleSessionPrefix = 'krvs';
+/** The prefix of device codes, with which programs fetch an API key. */
+export const deviceCodePrefix = 'krvd';
 export const reservedPrefixes: readonly string[] = [
   refreshTokenPrefix,
   oneTimeCodePrefix,
   shortLivedSecretPrefix,
   consoleSessionPrefix,
+  deviceCodePrefix,
 ];
 
 /** Prefixes that an operator can choose for API keys. */

@@ -1,5 +1,5 @@
 /** How a program is named: in requests, and in the keys that it made. */
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { Text } from './schemas.ts';
@@ -19,6 +19,8 @@ export const KeyProgram = Named(
   { id: Text('acme-cli'), name: Text('Acme CLI', 'The id, if the program has been removed') },
   { description: 'The program that made the key, of a key that a person approved for one' },
 );
+
+export type KeyProgram = Static<typeof KeyProgram>;
 
 export const isProgramId = (text: string): boolean =>
   programIdPattern.test(text) && text.length <= limits.programIdCharsMax;

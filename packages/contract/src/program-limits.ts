@@ -15,9 +15,11 @@ export const programLimits = {
     60,
     'Time after the creation of a key in which its device code replaces its unused secret. Later: `invalid_grant`.',
   ),
+  // Longer than the uses of a key wait for a write on another instance.
+  deviceRepeatAfterSeconds: limit(12, 'Not before this time.', 'slow_down'),
   devicePollsMax: limit(20_000, 'Device codes whose polls a process counts. More: the oldest are forgotten.'),
   deviceRequestsPerRangeMax: limit(
-    20,
+    50,
     'Outstanding requests of a program from one client IP range.',
     'too_many_device_requests',
   ),

@@ -2,6 +2,7 @@
  * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `verification-listener.ts` answers, they are
  * everything that a client can reach.
  */
+import { deviceCodeGrant } from '@keyreeve/contract';
 import { auditRoutes } from '../modules/administration/audit-routes.ts';
 import { mailLogRoutes } from '../modules/mail-log/routes.ts';
 import { mailRoutes } from '../modules/administration/mail-routes.ts';
@@ -15,6 +16,7 @@ import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
 import { guideRoutes } from '../modules/documentation/guide-routes.ts';
 import { contractRoutes } from '../modules/documentation/routes.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
+import { approvalRoutes, deviceGrant, deviceRoutes } from '../modules/approvals/routes.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
 import { mirrorOf } from '../modules/console/mirror.ts';
@@ -25,6 +27,7 @@ import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Look } from '../modules/look/look.ts';
 import { markRoutes } from '../modules/look/routes.ts';
+import { programAdminRoutes } from '../modules/programs/routes.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
@@ -112,11 +115,14 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...passkeySignInRoutes(options.passkeySignIns),
     ...firstAdministratorRoutes(options.firstAdministrator),
     // A client with an assertion, which it signed with the private key of an API key
-    ...exchangeRoutes(options.exchange),
+    ...exchangeRoutes(options.exchange, new Map([[deviceCodeGrant, deviceGrant(options.deviceRequests)]])),
+    // A program on a device, which has no credential
+    ...deviceRoutes(options.deviceRequests),
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
+    ...approvalRoutes(options.approvals),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokenPairs),
     ...exportRoutes(selfService.exporter, options, newStreams()),
@@ -141,6 +147,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...overviewRoutes(options.overview),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
+    ...programAdminRoutes(options.programs),
     ...webhookRoutes(webhooks),
     // A revocation check from outside, with an API key that has the scope keyreeve:canary
     ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),

@@ -8,6 +8,7 @@ import { deleteExpiredSignUps } from '../../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../../modules/audit/checkpoint.ts';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
+import { deleteEndedRequests } from '../../modules/approvals/store.ts';
 import { deleteExpiredCodes } from '../../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../../foundation/database/db.ts';
@@ -160,6 +161,8 @@ export class Housekeeping {
     const now = clock.now();
     while ((await deleteExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await deleteExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const requestsBefore = now - limits.endedApprovalKeptSeconds * 1_000;
+    while ((await deleteEndedRequests(db, requestsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const emailsBefore = now - limits.emailChangeKeptDays * dayMs;
     while ((await deleteOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const signedUpBefore = now - limits.signUpKeptDays * dayMs;

@@ -1,6 +1,7 @@
 /** Creates all modules and connects them: the composition root. `service.ts` adds HTTP, `cli/` the command line. */
 import { Apply } from '../../modules/apply/apply.ts';
 import { wireAccounts } from './accounts.ts';
+import { wireApprovals } from './approvals.ts';
 import { wireConsole } from './console.ts';
 import { newCore, type WiringOptions } from './core.ts';
 import { wireKeys } from './keys.ts';
@@ -16,6 +17,7 @@ export function wire(options: WiringOptions) {
   const wiring = newCore(options);
   const signIn = wireSignIn(wiring);
   const keys = wireKeys(wiring, signIn);
+  const approvals = wireApprovals(wiring, keys);
   const accounts = wireAccounts(wiring, signIn, keys);
   const console = wireConsole(wiring, signIn);
   const observation = wireObservation(wiring, { ...signIn, ...keys, ...accounts });
@@ -34,6 +36,7 @@ export function wire(options: WiringOptions) {
     }),
     ...signIn,
     ...keys,
+    ...approvals,
     ...accounts,
     journal,
     /** Undefined if it is off. */

@@ -254,7 +254,23 @@ export class ApiKeys {
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
     const others = { environment: shownEnvironment, createdAt: now, updatedAt: now };
     const { id, hint, publicKey = null } = key;
-    return { key, creator, shown: { id, nickname, scopes, expiresAt, hint, publicKey, ...noState, ...others }, made };
+    return {
+      key,
+      creator,
+      shown: {
+        id,
+        nickname,
+        scopes,
+        expiresAt,
+        hint,
+        publicKey,
+        programId: null,
+        programName: null,
+        ...noState,
+        ...others,
+      },
+      made,
+    };
   }
 
   /**

@@ -6,6 +6,7 @@ import { hasSameName } from '../../foundation/database/joiners.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import { fold } from '../../foundation/fold.ts';
 import { recordPrefixTx } from './creation-store.ts';
+import { programColumns } from './program-key-store.ts';
 import type { KeyRow } from './store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 
@@ -35,7 +36,7 @@ const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
-     k.hint, k.public_key as "publicKey", k.created_at as "createdAt",
+     k.hint, k.public_key as "publicKey", ${programColumns}, k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.lookup as "previousLookup", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
      case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",

@@ -75,6 +75,17 @@ interface Operation {
   readonly locksOwner?: boolean;
   /** Which limits count it: a creation is a change, too. Absent if none does. */
   readonly countsAs?: 'change' | 'creation';
+  /** Decides and locks before the key is locked. */
+  readonly admitTx?: ReplacementGuard['admitTx'];
+}
+
+/** Of {@link KeyChanges.replaceUnchanged}. */
+interface ReplacementGuard {
+  /** The expected time of the last change of the key. */
+  readonly changedAt: number;
+  readonly admitTx: (tx: Transaction) => Promise<void>;
+  /** @param at the time of the change */
+  readonly storeTx: (tx: Transaction, at: number) => void;
 }
 
 export class KeyChanges {
@@ -148,11 +159,16 @@ export class KeyChanges {
     const before = await this.#find(accountId, id);
     if (before.publicKey !== null)
       throw invalidPublicKey('This field is required, because the key has a public key and no secret.');
-    // The environment of a key never changes.
-    const prefix = this.#options.environments.prefixOf(before.environment);
+    const { secret, stored } = this.#newSecret(before.environment);
+    return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
+  }
+
+  /** @param environment of the key, which never changes */
+  #newSecret(environment: string | null): { readonly secret: Secret; readonly stored: store.NewSecret } {
+    const prefix = this.#options.environments.prefixOf(environment);
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
-    return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
+    return { secret, stored };
   }
 
   /**
@@ -184,6 +200,36 @@ export class KeyChanges {
     const rotation = { principal, request, secret, lastUsedAt, now, clock };
     const plan: MakePlan = (before, at) => planRotation(rotation, before, at);
     return this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
+  }
+
+  /**
+   * Replaces the secret of a key that has not changed since a time, like {@link rotate} without an overlap, for a caller that decides
+   * and stores more in the same transaction.
+   * @throws DomainError as `rotate`; `invalid_grant` if the key has changed
+   */
+  async replaceUnchanged(
+    principal: Principal,
+    { accountId, id }: Pick<Operation, 'accountId' | 'id'>,
+    { changedAt, admitTx, storeTx }: ReplacementGuard,
+  ): Promise<Rotation> {
+    const { clock } = this.#options;
+    const { secret, stored } = this.#newSecret((await this.#find(accountId, id)).environment);
+    const now = clock.now();
+    const request = { overlapSeconds: 0, endPrevious: false };
+    const rotation = { principal, request, secret: stored, lastUsedAt: null, now, clock };
+    const plan: MakePlan = (before, at) => {
+      if (before.updatedAt !== changedAt) throw new DomainError('invalid_grant');
+      const planned = planRotation(rotation, before, at);
+      return {
+        ...planned,
+        storeTx: (tx) => {
+          storeTx(tx, at);
+          return planned.storeTx(tx);
+        },
+      };
+    };
+    const key = await this.#make({ principal, accountId, id, now, plan, admitTx, countsAs: 'creation' });
+    return { key, secret };
   }
 
   /**
@@ -297,11 +343,12 @@ export class KeyChanges {
     const { creationLimits } = this.#options;
     const { principal, accountId, id, now, locksOwner = false, countsAs } = operation;
     const counted = creationLimits && countsAs && isCounted(principal) ? { principal, creationLimits } : undefined;
-    const [, , , , row] = await allInOrder([
+    const [, , , , , row] = await allInOrder([
       assertMayActForTx(tx, principal, accountId, now),
       counted && countKeyChangeTx(tx, counted.creationLimits.bucketHash, counted.principal, now),
       counted && countsAs === 'creation' && countCreationTx(tx, counted.creationLimits, counted.principal, now),
       locksOwner && lockOwnerTx(tx, accountId),
+      operation.admitTx?.(tx),
       store.lockKeyTx(tx, id),
     ]);
     return row;

@@ -70,6 +70,18 @@ const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', 
   )}`,
 });
 
+/** Of one account, in a transaction. */
+const selectCounted = sql<Pick<CreationState, 'unverifiedSince' | 'keyCount'>>(
+  'select_state_for_api_key_creation',
+  `select a.unverified_since as "unverifiedSince", (select count(*) from api_keys k where k.account_pk = a.pk) as "keyCount"
+   from accounts a where a.id = $1`,
+);
+
+export const findCreationStateTx = (
+  tx: Transaction,
+  accountId: string,
+): Promise<Pick<CreationState, 'unverifiedSince' | 'keyCount'> | undefined> => tx.get(selectCounted, [accountId]);
+
 /** A new key as a row, and what its creation depends on. */
 export interface Creation {
   readonly creator: Principal;
@@ -129,7 +141,9 @@ export const recordPrefixTx = (tx: Transaction, { prefix, environment }: Recorde
   tx.enqueue(insertPrefix, [prefix, environment]);
 
 /** @throws DomainError `account_not_found`, `email_unverified` */
-export function assertMayCreate(account: Pick<CreationState, 'unverifiedSince'> | undefined): asserts account {
+export function assertMayCreate<Account extends Pick<CreationState, 'unverifiedSince'>>(
+  account: Account | undefined,
+): asserts account is Account {
   if (!account) throw new DomainError('account_not_found');
   if (account.unverifiedSince !== null) throw new DomainError('email_unverified');
 }

@@ -2,6 +2,7 @@
 import {
   checksumChars,
   consoleSessionPrefix,
+  deviceCodePrefix,
   keyRandomChars,
   limits,
   oneTimeCodePrefix,
@@ -44,7 +45,7 @@ export const canBegin = (start: string): boolean =>
   !otherPrefixes.some((prefix) => start.startsWith(`${prefix}_`));
 
 /** Of credentials that no verification accepts. */
-const otherPrefixes = [refreshTokenPrefix, oneTimeCodePrefix, consoleSessionPrefix];
+const otherPrefixes = [refreshTokenPrefix, oneTimeCodePrefix, consoleSessionPrefix, deviceCodePrefix];
 
 const shortLivedPrefixes = [shortLivedSecretPrefix];
 

@@ -1,5 +1,13 @@
 /** API keys in responses and in the output of the command line. */
-import type { KeyDetails, ListedKey, ListedKeyFull, PublicKey, RotatedKey, RotatedPublicKey } from '@keyreeve/contract';
+import type {
+  KeyDetails,
+  KeyProgram,
+  ListedKey,
+  ListedKeyFull,
+  PublicKey,
+  RotatedKey,
+  RotatedPublicKey,
+} from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation, ShownKey } from './changes.ts';
@@ -39,6 +47,8 @@ export const toApiKey = (row: UsedKeyRow, withheld: string | undefined, environm
   leakedAt: row.leakedAt,
   hint: row.hint,
   publicKey: row.publicKey,
+  programId: row.programId,
+  programName: row.programName,
   environment: environments.nameOf(row.environment) ?? null,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
@@ -62,6 +72,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   environment: key.environment,
   hint: key.hint,
   publicKey: toPublicKeyOrNull(key.publicKey),
+  ...toProgramOf(key),
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
 
@@ -78,6 +89,7 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   environment: row.environment,
   hint: row.hint,
   publicKey: toPublicKeyOrNull(row.publicKey),
+  ...toProgramOf(row),
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),
   quotaUse: row.quotaUse,
@@ -107,6 +119,13 @@ export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
   updatedAt: toInstant(key.updatedAt),
   previousExpiresAt: toInstantOrNull(key.previousExpiresAt),
 });
+
+/** Absent for a key that no program made. */
+export const toProgramOf = ({
+  programId,
+  programName,
+}: Pick<KeyRow, 'programId' | 'programName'>): { readonly program?: KeyProgram } =>
+  programId === null ? {} : { program: { id: programId, name: programName ?? programId } };
 
 const toPublicKeyOrNull = (stored: string | null): PublicKey | null => (stored === null ? null : toPublicKey(stored));
 

@@ -6,6 +6,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { lockOwnerTx, type RecordedPrefix } from './creation-store.ts';
+import { programColumns } from './program-key-store.ts';
 
 export interface KeyRow {
   readonly id: number;
@@ -25,6 +26,9 @@ export interface KeyRow {
   readonly publicKey: string | null;
   /** The name of a further environment; null for the first one. */
   readonly environment: string | null;
+  /** The program that made the key, which may have been removed: then it has no name. */
+  readonly programId: string | null;
+  readonly programName: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -35,7 +39,7 @@ const listPrefixes = sql<RecordedPrefix>(
 );
 /** The columns of {@link KeyRow}, of a key `k` and its account `a`. */
 export const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey", ${programColumns},
      k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = `select ${shownColumns} from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1`;
 const listKeys = sql<KeyRow>('list_api_keys', `${list} order by k.created_at, k.id`);

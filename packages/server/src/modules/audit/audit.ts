@@ -37,6 +37,12 @@ export type AuditAction =
   /** Their target is `<id of the service account>/<id of the manager>`. */
   | 'service_account.manager_added'
   | 'service_account.manager_removed'
+  | 'program.created'
+  | 'program.updated'
+  | 'program.removed'
+  /** Of requests that wait for the approval of a person. */
+  | 'approval.approved'
+  | 'approval.denied'
   | 'scope.set'
   | 'scope.deleted'
   | 'session.created'

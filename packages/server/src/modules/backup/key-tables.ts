@@ -28,6 +28,7 @@ export const keyTables: readonly Table[] = [
       leaked_at: 'integer',
       public_key: 'text',
       folded: 'text',
+      program: 'text',
     },
     isInBackup: true,
   },

@@ -25,6 +25,7 @@ import {
   removeSecondFactorsTx,
   removeUsedCodesTx,
 } from '../second-factors/replay-store.ts';
+import { removeProgramsTx, voidProgramsTx } from '../programs/store.ts';
 import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
 import { removeManagersTx } from '../service-accounts/store.ts';
 import { unlinkIdentitiesTx } from '../single-sign-on/replay-store.ts';
@@ -152,6 +153,13 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     action: 'installation.file_applied',
     apply: (tx, list, now) => raiseGenerationTx(tx, idsOf(list), now),
   },
+  // The journal has no settings, so nobody can approve the program until an administrator sets them.
+  program_narrowed: {
+    action: 'program.updated',
+    apply: voidProgramsTx,
+    details: { narrowed: ['scopes', 'lifetimeSeconds'] },
+  },
+  program_removed: { action: 'program.removed', apply: removeProgramsTx },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 

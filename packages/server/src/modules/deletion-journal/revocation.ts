@@ -29,6 +29,8 @@ export const changeKinds = [
   'passkey_removed',
   'identity_unlinked',
   'file_applied',
+  'program_narrowed',
+  'program_removed',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -113,6 +115,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.previous_ended': 'api_key_narrowed',
   'api_key.leaked': 'secret_leaked',
   'scope.deleted': 'scope_deleted',
+  'program.removed': 'program_removed',
   'service_account.manager_removed': 'manager_removed',
 };
 
@@ -141,6 +144,7 @@ function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
   if (event.action === 'account.entitlements_set')
     return isEmpty(detailOf(event, 'removed')) ? undefined : 'entitlements_removed';
   if (event.action === 'scope.set') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'scope_entitled';
+  if (event.action === 'program.updated') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'program_narrowed';
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   return undefined;
 }

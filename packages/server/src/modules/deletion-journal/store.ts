@@ -174,6 +174,12 @@ const findFiles = sql<FoundChange>('find_forgotten_applied_files', {
   sqlite: filesIn(`substr(given.id, 1, instr(given.id, '/') - 1)`).sqlite,
   postgres: filesIn(`split_part(given.id, '/', 1)`).postgres,
 });
+// Each change of a program sets `updated_at`, so a later decision stands. One that was added again has a later time.
+const programsIn = (where: string) =>
+  onList(`select null as "accountId", p.id as target, given.id, given.at
+    from {dated} join programs p on p.id = given.id where ${where}`);
+const findNarrowedPrograms = sql<FoundChange>('find_narrowed_programs', programsIn('p.updated_at < given.at'));
+const findRemovedPrograms = sql<FoundChange>('find_removed_programs', programsIn('p.created_at <= given.at'));
 // The lookup is that of the hash.
 const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
   `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
@@ -218,6 +224,8 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   passkey_removed: findPasskeys,
   identity_unlinked: findIdentities,
   file_applied: findFiles,
+  program_narrowed: findNarrowedPrograms,
+  program_removed: findRemovedPrograms,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

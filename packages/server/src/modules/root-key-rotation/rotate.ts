@@ -3,6 +3,7 @@
  * version, and everything that an attacker could forge or open with the earlier one ends or is sealed again.
  * docs/decisions/11-installation-keys.md states what stays, and why.
  */
+import { deleteAllRequestsTx } from '../approvals/store.ts';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { changeAuditKeyTx } from '../audit/change-key.ts';
@@ -115,6 +116,7 @@ async function rotateTx(
     valuesResealed: resealed,
     valuesUnreadable: unreadable,
   };
+  await deleteAllRequestsTx(tx);
   await deleteAllUsedChallengesTx(tx);
   await deleteAllBucketsTx(tx);
   await recordEventTx(tx, { at: now, principal, action: 'installation.root_key_rotated', details: { ...rotated } });

@@ -1,19 +1,29 @@
 /** HTTP route of the exchange of assertions. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Call, type Route } from '../../http/route.ts';
 import type { Exchange } from './exchange.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
 
-export const exchangeRoutes = (exchange: Exchange): readonly Route[] => [
-  route(contract.exchangeAssertion, async ({ body, credential, clientIp }) => {
+type TokenCall = Pick<Call<typeof contract.exchangeAssertion>, 'body' | 'credential' | 'clientIp'>;
+/** Answers a request with one `grant_type`. */
+export type Grant = (call: TokenCall) => Promise<contract.ExchangedSecret>;
+
+/** @param others by `grant_type`: grants of other modules */
+export const exchangeRoutes = (exchange: Exchange, others: ReadonlyMap<string, Grant>): readonly Route[] => {
+  const assertion: Grant = async ({ body, credential, clientIp }) => {
     const { secret, expiresInSeconds } = await exchange.exchange(assertionOf(body, credential.kind), clientIp);
-    const answer = { access_token: secret.reveal(), token_type: 'Bearer', expires_in: expiresInSeconds } as const;
-    return { status: 200, headers, body: answer satisfies contract.ExchangedSecret };
-  }),
-];
+    return { access_token: secret.reveal(), token_type: 'Bearer', expires_in: expiresInSeconds };
+  };
+  return [
+    route(contract.exchangeAssertion, async (call) => {
+      const grant = others.get(call.body.grant_type) ?? assertion;
+      return { status: 200, headers, body: await grant(call) };
+    }),
+  ];
+};
 
 /**
  * An empty parameter counts as absent (RFC 6749 section 3.2).

@@ -1,0 +1,42 @@
+/** Creates the modules of programs on devices, and of the persons who approve their requests. */
+import { Approvals } from '../../modules/approvals/approvals.ts';
+import { ApprovalCodes } from '../../modules/approvals/codes.ts';
+import { DeviceKeys } from '../../modules/approvals/device-keys.ts';
+import { DeviceMail } from '../../modules/approvals/device-mail.ts';
+import { DeviceRequests } from '../../modules/approvals/device-requests.ts';
+import { Programs } from '../../modules/programs/programs.ts';
+import { ApprovalLimits } from '../../modules/rate-limits/approval-limits.ts';
+import type { WiringCore } from './core.ts';
+import type { KeyServices } from './keys.ts';
+import { keyRulesOf } from './verification.ts';
+
+/** Where people enter the code of a program, below the address of the console. */
+const approvalPath = '/console/device';
+
+export function wireApprovals(wiring: WiringCore, { apiKeys, keyChanges, uses }: KeyServices) {
+  const { areRequestsLimited, config, core, issuer, keys, mailer } = wiring;
+  const { keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
+  const { hasCatalogue } = keyRulesOf(wiring);
+  const codes = new ApprovalCodes(keys.oneTimeCodeHash);
+  const approvalLimits = new ApprovalLimits({ ...core, bucketHash: keys.rateLimitBucket, enabled: areRequestsLimited });
+  const programs = new Programs({ ...core, pendingKeys: apiKeys.pending });
+  const approvals = new Approvals({ ...core, codes, approvalLimits, hasCatalogue, keysPerAccountMax });
+  const deviceKeys = new DeviceKeys({
+    ...core,
+    apiKeys,
+    keyChanges,
+    lifetimeDaysMax,
+    mail: new DeviceMail({ mailer, approvalLimits }),
+    flushUses: () => uses.flush(),
+  });
+  const deviceRequests = new DeviceRequests({
+    ...core,
+    codes,
+    approvalLimits,
+    keys: deviceKeys,
+    lifetimeDaysMax,
+    pending: { requests: approvals.pending, programs: programs.pending },
+    verificationUri: `${config.consoleUrl ?? issuer}${approvalPath}`,
+  });
+  return { programs, approvals, deviceRequests };
+}

@@ -1,0 +1,146 @@
+/** The requests of programs on devices: their beginning (RFC 8628 section 3.1), and the polls that fetch the key (section 3.4). */
+import { isProgramId, limits, type DeviceAuthorization } from '@keyreeve/contract';
+import type { Core } from '../../foundation/core.ts';
+import { randomId } from '../../foundation/crypto/secret.ts';
+import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { splitScopes } from '../api-keys/scopes.ts';
+import type { PendingIds } from '../deletion-journal/pending-changes.ts';
+import { findProgram, type ProgramRow } from '../programs/store.ts';
+import type { ApprovalLimits } from '../rate-limits/approval-limits.ts';
+import type { ApprovalCodes } from './codes.ts';
+import type { DeviceKeys, IssuedKey } from './device-keys.ts';
+import { PollPace } from './poll-pace.ts';
+import { hasEnded, lifetimeSecondsOf, rangeOf, requestMs } from './request-state.ts';
+import * as store from './store.ts';
+import type { RequestRow } from './store.ts';
+
+export interface DeviceRequestsOptions extends Core {
+  readonly codes: ApprovalCodes;
+  readonly approvalLimits: ApprovalLimits;
+  readonly keys: DeviceKeys;
+  /** Requests and programs with a change of unknown outcome. */
+  readonly pending: { readonly requests: PendingIds<string>; readonly programs: PendingIds<string> };
+  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
+  readonly lifetimeDaysMax: number;
+  /** The page on which people enter the code. */
+  readonly verificationUri: string;
+}
+
+export interface Poll {
+  readonly clientId: string;
+  readonly deviceCode: string;
+}
+
+/** Random codes: two requests hardly ever have the same. */
+const attemptsMax = 5;
+
+export class DeviceRequests {
+  readonly #options: DeviceRequestsOptions;
+  readonly #pace = new PollPace();
+  readonly #programs: CoalescingReader<string, ProgramRow>;
+  readonly #requests: CoalescingReader<Buffer, RequestRow>;
+
+  constructor(options: DeviceRequestsOptions) {
+    const { db } = options;
+    this.#options = options;
+    const each = <Key, Row>(find: (key: Key) => Promise<Row | undefined>) =>
+      new CoalescingReader((keys: readonly Key[]) => Promise.all(keys.map(find)), db.sharedReads);
+    this.#programs = each((id: string) => findProgram(db, id));
+    this.#requests = each((hash: Buffer) => store.findByDeviceCode(db, hash));
+  }
+
+  /**
+   * @param scope separated by spaces; empty: all scopes of the program
+   * @throws DomainError `invalid_client`, `invalid_scope`, `too_many_device_requests`
+   */
+  async begin(clientId: string, scope: string, clientIp: string): Promise<DeviceAuthorization> {
+    const { approvalLimits, clock, codes, db, lifetimeDaysMax, verificationUri } = this.#options;
+    const program = await this.#programOf(clientId);
+    const scopes = requestedScopes(program, scope);
+    const now = clock.now();
+    const clientRange = rangeOf(clientIp);
+    await approvalLimits.assertMayBegin(program.id, clientRange, now);
+    const requested = { scopes, lifetimeSeconds: lifetimeSecondsOf(program.lifetimeSeconds, lifetimeDaysMax) };
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      const { userCode, deviceCode, userCodeHash, deviceCodeHash } = codes.make();
+      const request = { programId: program.id, userCodeHash, deviceCodeHash, clientRange, requested };
+      const row = { ...request, id: randomId('apr'), now, expiresAt: now + requestMs };
+      if (!(await db.transaction((tx) => this.#beginTx(tx, row)))) continue;
+      return {
+        device_code: deviceCode.reveal(),
+        user_code: userCode,
+        verification_uri: verificationUri,
+        verification_uri_complete: `${verificationUri}#${userCode}`,
+        expires_in: limits.deviceRequestSeconds,
+        interval: limits.deviceIntervalSeconds,
+      };
+    }
+    // The program has been removed meanwhile.
+    throw new DomainError('invalid_client');
+  }
+
+  async #beginTx(tx: Transaction, request: store.NewRequest): Promise<boolean> {
+    const { programId, clientRange, now } = request;
+    const ofRangeMax = limits.deviceRequestsPerRangeMax;
+    await this.#options.approvalLimits.countBeginTx(tx, programId, clientRange, now);
+    const ofRange = await store.countOfRangeTx(tx, programId, clientRange, now);
+    if (ofRange >= ofRangeMax) throw tooMany();
+    if ((await store.countOfProgramTx(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
+      // Each range gets one, so that many ranges together cannot keep all others out.
+      if (ofRange > 0 || !(await store.evictTx(tx, programId, now))) throw tooMany();
+    }
+    return store.insertRequestTx(tx, request);
+  }
+
+  /**
+   * Returns the key of an approved request. A poll without result writes nothing.
+   * @throws DomainError `invalid_client`, `invalid_grant`, `authorization_pending`, `slow_down`, `access_denied`, `expired_token`,
+   *   `unavailable`
+   */
+  async poll({ clientId, deviceCode }: Poll): Promise<IssuedKey> {
+    const { clock, codes, keys, pending } = this.#options;
+    const program = await this.#programOf(clientId);
+    const hash = codes.hashOfDeviceCode(deviceCode);
+    const row = hash && (await this.#requests.read(hash));
+    if (!row || row.programId !== program.id) throw new DomainError('invalid_grant');
+    const now = clock.now();
+    pending.requests.assertNone(row.id);
+    if (row.state === 'denied') throw new DomainError('access_denied');
+    if (row.state === 'used') return keys.repeat(row, now);
+    if (hasEnded(row, now)) throw new DomainError('expired_token');
+    if (row.state === 'approved') {
+      const issued = await keys.create(row, now);
+      this.#pace.forget(row.id);
+      return issued;
+    }
+    throw new DomainError(this.#pace.isTooEarly(row.id, now) ? 'slow_down' : 'authorization_pending');
+  }
+
+  /** @throws DomainError `invalid_client`, `unavailable` */
+  async #programOf(clientId: string): Promise<ProgramRow> {
+    const program = isProgramId(clientId) ? await this.#programs.read(clientId) : undefined;
+    if (!program) throw new DomainError('invalid_client');
+    this.#options.pending.programs.assertNone(program.id);
+    // Its settings must be stated again, after a restore.
+    if (program.lifetimeSeconds === 0) throw new DomainError('access_denied');
+    return program;
+  }
+}
+
+const tooMany = (): DomainError =>
+  new DomainError('too_many_device_requests', { retryAfterSeconds: limits.deviceIntervalSeconds });
+
+/** @throws DomainError `invalid_scope` */
+function requestedScopes({ scopes }: ProgramRow, scope: string): readonly string[] {
+  const allowed = splitScopes(scopes);
+  if (scope === '') return allowed;
+  const requested = [...new Set(scope.split(' '))];
+  const others = requested.filter((one) => !allowed.includes(one));
+  if (others.length > 0)
+    throw new DomainError('invalid_scope', {
+      detail: 'The parameter scope has a scope that the program may not request.',
+    });
+  return requested;
+}

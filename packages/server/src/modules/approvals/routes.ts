@@ -1,0 +1,65 @@
+/** HTTP routes of programs on devices, and of the persons who approve their requests. */
+import * as contract from '@keyreeve/contract';
+import { DomainError } from '../../foundation/errors.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { Grant } from '../short-lived-secrets/routes.ts';
+import type { Approvals } from './approvals.ts';
+import type { DeviceRequests } from './device-requests.ts';
+
+/** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
+const headers = ['Pragma', 'no-cache'];
+
+export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
+  route(contract.requestDeviceAuthorization, async ({ body, credential, clientIp }) => {
+    assertPublicClient(credential.kind);
+    const { client_id: clientId, scope = '' } = body;
+    return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+  }),
+];
+
+export const approvalRoutes = (approvals: Approvals): readonly Route[] => [
+  route(contract.lookUpApproval, async ({ principal, clientIp, body }) => ({
+    status: 200,
+    body: await approvals.lookUp({ principal, clientIp }, body.code),
+  })),
+  route(contract.getApproval, async ({ principal, clientIp, params: { id } }) => ({
+    status: 200,
+    body: await approvals.find({ principal, clientIp }, id),
+  })),
+  route(contract.approveRequest, async ({ principal, clientIp, params: { id }, body }) => ({
+    status: 200,
+    body: await approvals.approve({ principal, clientIp }, id, body),
+  })),
+  route(contract.denyRequest, async ({ principal, clientIp, params: { id }, body }) => {
+    await approvals.deny({ principal, clientIp }, id, body.code);
+    return { status: 200, body: { message: 'The request is denied. The program gets no API key.' } };
+  }),
+];
+
+/** A credential that is ignored would seem to authenticate the client. @throws DomainError `invalid_request` */
+function assertPublicClient(credential: string): void {
+  if (credential !== 'none')
+    throw new DomainError('invalid_request', {
+      detail: 'Send no Authorization or X-API-Key header: a program has no credential.',
+    });
+}
+
+/** The grant of a device code at the token endpoint (RFC 8628 section 3.4). */
+export const deviceGrant =
+  (requests: DeviceRequests): Grant =>
+  async ({ body, credential }) => {
+    const { client_id: clientId = '', device_code: deviceCode = '' } = body;
+    assertPublicClient(credential.kind);
+    if (clientId === '') throw new DomainError('invalid_client');
+    if (deviceCode === '')
+      throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
+    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({ clientId, deviceCode });
+    return {
+      access_token: secret.reveal(),
+      token_type: 'Bearer',
+      expires_in: expiresInSeconds,
+      scope: scopes.join(' '),
+      key_id: keyId,
+      nickname,
+    };
+  };
