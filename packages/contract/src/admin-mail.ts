@@ -61,6 +61,7 @@ export const mailPurposes = [
   'suspicious_sign_in',
   'keys_expiring',
   'api_key_created',
+  'program_key_created',
   'api_key_created_by_administrator',
   'management_key_created',
   'keys_leaked',

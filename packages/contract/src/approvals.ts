@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { ProgramId } from './program-id.ts';
 import { route } from './route.ts';
-import { Instant, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
+import { Email, Instant, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 export const approvalKinds = ['device'] as const;
 export const approvalStates = ['pending', 'approved', 'denied', 'used'] as const;
@@ -131,4 +131,20 @@ export const denyRequest = route('denyRequest', 'POST /auth/approvals/:id/deny',
   errors: ['approval_not_found', 'approval_decided', 'too_many_codes'],
 });
 
-export const approvalRoutes = [lookUpApproval, getApproval, approveRequest, denyRequest] as const;
+export const KeyRemovalBody = Named('KeyRemoval', {
+  code: Text('krvc_9qTz4mWx…', 'The code from the mail'),
+  email: Type.String({ ...Email, description: 'The email address that received the mail, typed by the person' }),
+});
+
+export const removeMailedKey = route('removeMailedKey', 'POST /auth/approvals/keys/remove', {
+  tag: 'Approvals',
+  auth: 'one_time_code',
+  isNarrowing: true,
+  summary: 'Delete the key of a program with the code from a mail',
+  description: `For the link in the mail about the first key of a program in a client IP range. The code is valid for ${limits.keyRemovalCodeSeconds / 86_400} days. A person types the email address, because mail scanners press buttons.`,
+  body: { type: 'json', schema: KeyRemovalBody },
+  success: { status: 200, description: 'The key has been deleted', schema: Message },
+  errors: ['code_invalid', 'email_wrong', 'too_many_requests'],
+});
+
+export const approvalRoutes = [lookUpApproval, getApproval, approveRequest, denyRequest, removeMailedKey] as const;

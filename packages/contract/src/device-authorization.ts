@@ -65,7 +65,7 @@ export type DeviceKey = Static<typeof DeviceKey>;
 
 export const requestDeviceAuthorization = route('requestDeviceAuthorization', 'POST /auth/oauth/device', {
   tag: 'API keys',
-  summary: 'Begin the sign-in of a program',
+  summary: 'Start the sign-in of a program',
   description:
     'RFC 8628 section 3.1, for programs that an operator has declared. The program shows the code and the link, and polls `POST /auth/oauth/token` with `device_code` and `client_id`. When a person has approved the request, the `access_token` of the response is an API key. A response with status 400 has the format of RFC 6749 section 5.2.',
   auth: 'none',

@@ -38,6 +38,7 @@ export const acceptEmailPage = linkPage(
   '/account/accept-email',
   'Page that accepts an email set by an administrator',
 );
+export const removeKeyPage = linkPage('removeKeyPage', '/account/remove-key', 'Page that deletes the key of a program');
 export const acceptInvitationPage = linkPage(
   'acceptInvitationPage',
   '/account/accept-invitation',

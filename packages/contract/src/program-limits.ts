@@ -32,6 +32,11 @@ export const programLimits = {
   wrongCodesPerAccountMax: limit(10, 'Wrong user codes that one account enters in an hour.', 'too_many_codes'),
   wrongCodesPerRangeMax: limit(30, 'The same from one client IP range, all accounts together.', 'too_many_codes'),
   userCodeCharsMax: limit(64, 'A user code in a request, with separators.', 'invalid_request'),
+  keyRemovalCodeSeconds: limit(
+    604_800,
+    'Validity of the link that deletes the key of a program: 7 days.',
+    'code_invalid',
+  ),
   endedApprovalKeptSeconds: limit(
     900,
     'Time for which a request is kept after its end. Later, its device code is unknown: `invalid_grant`.',

@@ -31,14 +31,14 @@ export const approvalErrors = {
     meaning:
       'The person denied the request, or what was approved is not allowed any more: the session of the approval has ended, the account was disabled, lacks an entitlement or has the maximum number of keys, or the program was narrowed.',
     cause: 'The person denied the request, or rights were removed between the approval and the poll.',
-    fix: 'Begin again with `POST /auth/oauth/device`. The audit log has the cause.',
+    fix: 'Start again with `POST /auth/oauth/device`. The audit log has the cause.',
   },
   expired_token: {
     status: 400,
     title: 'The device code has expired',
     meaning: `A device code is valid for ${limits.deviceRequestSeconds / 60} minutes.`,
     cause: 'The request was not approved, or the key not fetched, in this time.',
-    fix: 'Begin again with `POST /auth/oauth/device`.',
+    fix: 'Start again with `POST /auth/oauth/device`.',
   },
   too_many_device_requests: {
     status: 429,

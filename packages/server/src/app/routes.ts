@@ -16,7 +16,7 @@ import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
 import { guideRoutes } from '../modules/documentation/guide-routes.ts';
 import { contractRoutes } from '../modules/documentation/routes.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
-import { approvalRoutes, deviceGrant, deviceRoutes } from '../modules/approvals/routes.ts';
+import { approvalRoutes, deviceGrant, deviceRoutes, keyRemovalRoutes } from '../modules/approvals/routes.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
 import { mirrorOf } from '../modules/console/mirror.ts';
@@ -123,6 +123,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges, recentUsage),
     ...approvalRoutes(options.approvals),
+    ...keyRemovalRoutes(options.deviceMail),
     ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokenPairs),
     ...exportRoutes(selfService.exporter, options, newStreams()),

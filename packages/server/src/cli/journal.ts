@@ -58,6 +58,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
   const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
   const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked, filesApplied } = replayed;
+  const { programsNarrowed, programsRemoved } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -69,6 +70,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(recoveryCodesReplaced > 0 ? [`replaced recovery codes of ${plural(recoveryCodesReplaced, 'account')}`] : []),
     ...some(webhooksDeleted, 'webhook endpoint'),
     ...some(managersRemoved, 'service account manager'),
+    ...some(programsRemoved, 'program'),
     ...some(secretsLeaked, 'leaked secret'),
   ];
   return [
@@ -87,6 +89,11 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(scopesEntitled > 0 ? [`Marked again as in need of an entitlement: ${plural(scopesEntitled, 'scope')}.`] : []),
     ...(scopesDeleted > 0 ? [`Deleted again: ${plural(scopesDeleted, 'scope')}.`] : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
+    ...(programsNarrowed > 0
+      ? [
+          `Programs without scopes, because some were taken away later: ${programsNarrowed}. Set them and the lifetime with \`keyreeve program change\`; until then, nobody can sign in with the program.`,
+        ]
+      : []),
     ...(filesApplied > 0 ? ['Files for `keyreeve apply` of an earlier generation are rejected again.'] : []),
     ...(secondFactorsRequired > 0
       ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]

@@ -182,6 +182,7 @@ inBrowser('the page of an expired link states the next step', async (browser, cl
     'change-email': /request the change again/,
     'undo-email-change': /contact the support/,
     'accept-email': /ask an administrator/,
+    'remove-key': /delete the key there/,
     'accept-invitation': /receive a new mail/,
   };
   for (const [name, step] of Object.entries(steps)) {

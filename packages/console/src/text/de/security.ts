@@ -147,6 +147,8 @@ export const security = {
     'passkey.renamed': 'Ein Passkey wurde umbenannt',
     'passkey.removed': 'Ein Passkey wurde entfernt',
     'passkey.counter_regressed': 'Möglicherweise wurde die Kopie eines Passkeys verwendet',
+    'approval.approved': 'Ein Programm wurde genehmigt',
+    'approval.denied': 'Ein Programm wurde abgelehnt',
     'api_key.created': (nickname: string) => `Der API-Schlüssel ${nickname} wurde erstellt`,
     'api_key.updated': (nickname: string) => `Der API-Schlüssel ${nickname} wurde geändert`,
     'api_key.deleted': (nickname: string) => `Der API-Schlüssel ${nickname} wurde gelöscht`,

@@ -143,6 +143,8 @@ export const security = {
     'passkey.renamed': 'A passkey was renamed',
     'passkey.removed': 'A passkey was removed',
     'passkey.counter_regressed': 'A copy of a passkey may have been used',
+    'approval.approved': 'A program was approved',
+    'approval.denied': 'A program was denied',
     'api_key.created': (nickname: string) => `The API key ${nickname} was created`,
     'api_key.updated': (nickname: string) => `The API key ${nickname} was changed`,
     'api_key.deleted': (nickname: string) => `The API key ${nickname} was deleted`,

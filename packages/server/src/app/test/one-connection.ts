@@ -346,6 +346,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   changeEmailPage: read('/account/change-email'),
   undoEmailChangePage: read('/account/undo-email-change'),
   acceptEmailPage: read('/account/accept-email'),
+  removeKeyPage: read('/account/remove-key'),
   acceptInvitationPage: read('/account/accept-invitation'),
   changePasswordPage: read('/.well-known/change-password'),
   getRoot: read('/'),

@@ -8,12 +8,13 @@ import { Programs } from '../../modules/programs/programs.ts';
 import { ApprovalLimits } from '../../modules/rate-limits/approval-limits.ts';
 import type { WiringCore } from './core.ts';
 import type { KeyServices } from './keys.ts';
+import type { SignInServices } from './sign-in.ts';
 import { keyRulesOf } from './verification.ts';
 
 /** Where people enter the code of a program, below the address of the console. */
 const approvalPath = '/console/device';
 
-export function wireApprovals(wiring: WiringCore, { apiKeys, keyChanges, uses }: KeyServices) {
+export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiKeys, keyChanges, uses }: KeyServices) {
   const { areRequestsLimited, config, core, issuer, keys, mailer } = wiring;
   const { keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
   const { hasCatalogue } = keyRulesOf(wiring);
@@ -21,12 +22,20 @@ export function wireApprovals(wiring: WiringCore, { apiKeys, keyChanges, uses }:
   const approvalLimits = new ApprovalLimits({ ...core, bucketHash: keys.rateLimitBucket, enabled: areRequestsLimited });
   const programs = new Programs({ ...core, pendingKeys: apiKeys.pending });
   const approvals = new Approvals({ ...core, codes, approvalLimits, hasCatalogue, keysPerAccountMax });
+  const deviceMail = new DeviceMail({
+    ...core,
+    approvalLimits,
+    codes: wiring.codes,
+    mailer,
+    pendingKeys: apiKeys.pending,
+    requests: signIn.requests,
+  });
   const deviceKeys = new DeviceKeys({
     ...core,
     apiKeys,
     keyChanges,
     lifetimeDaysMax,
-    mail: new DeviceMail({ mailer, approvalLimits }),
+    mail: deviceMail,
     flushUses: () => uses.flush(),
   });
   const deviceRequests = new DeviceRequests({
@@ -38,5 +47,5 @@ export function wireApprovals(wiring: WiringCore, { apiKeys, keyChanges, uses }:
     pending: { requests: approvals.pending, programs: programs.pending },
     verificationUri: `${config.consoleUrl ?? issuer}${approvalPath}`,
   });
-  return { programs, approvals, deviceRequests };
+  return { programs, approvals, deviceMail, deviceRequests };
 }

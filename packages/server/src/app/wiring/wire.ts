@@ -17,7 +17,7 @@ export function wire(options: WiringOptions) {
   const wiring = newCore(options);
   const signIn = wireSignIn(wiring);
   const keys = wireKeys(wiring, signIn);
-  const approvals = wireApprovals(wiring, keys);
+  const approvals = wireApprovals(wiring, signIn, keys);
   const accounts = wireAccounts(wiring, signIn, keys);
   const console = wireConsole(wiring, signIn);
   const observation = wireObservation(wiring, { ...signIn, ...keys, ...accounts });

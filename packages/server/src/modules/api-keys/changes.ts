@@ -1,7 +1,5 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
-import type { QuotaUse } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -22,26 +20,19 @@ import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './
 import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { changedMembers, repeatNarrowing, type Attempt, type ChangedMember } from './narrowing.ts';
-import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import type { KeyChangeRequest, RotationRequest } from './key-request.ts';
 import { isOverlapping, planRotation } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
+import { toShown, type ShownKey } from './shown-key.ts';
 import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './creation-store.ts';
-import { findUses, type StoredUse } from './use-store.ts';
+import { findUses } from './use-store.ts';
 import { findWithheldScopes } from './withheld-store.ts';
 
 export interface KeyChangesOptions extends KeySettings {
   /** Keys with a change of unknown outcome. */
   readonly pending: PendingChanges<number>;
-}
-
-/** A key as responses show it. */
-export interface ShownKey extends KeyDetailsRow {
-  readonly lastUsedAt: number | null;
-  readonly lastUsedFrom: string | null;
-  readonly quotaUse: QuotaUse | null;
 }
 
 export interface Rotation {
@@ -401,16 +392,4 @@ function assertGrants(reader: Reader, { accountId, grants = [] }: Operation, bef
 function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsRow {
   if (row?.accountId === accountId) return row;
   throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
-}
-
-/** A previous secret whose overlap has ended may still be stored. */
-function toShown(row: KeyDetailsRow, uses: ReadonlyMap<number, StoredUse>, clock: Clock): ShownKey {
-  const use = uses.get(row.id);
-  const { lastUsedAt = null, lastUsedFrom = null } = use ?? {};
-  const isOfPrevious = use?.previousEndsAt === row.previousExpiresAt;
-  const previousLastUsedAt = (isOfPrevious ? use?.previousUsedAt : undefined) ?? row.previousLastUsedAt;
-  const previous = isOverlapping(row, clock)
-    ? { previousLastUsedAt }
-    : { previousExpiresAt: null, previousLastUsedAt: null };
-  return { ...row, ...previous, lastUsedAt, lastUsedFrom, quotaUse: toQuotaUse(row, clock) };
 }

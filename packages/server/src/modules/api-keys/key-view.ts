@@ -10,13 +10,14 @@ import type {
 } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import type { Rotation, ShownKey } from './changes.ts';
+import type { Rotation } from './changes.ts';
 import type { Environments } from './environments.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
+import type { ShownKey } from './shown-key.ts';
 import type { KeyRow } from './store.ts';
 import type { StoredUse } from './use-store.ts';
 

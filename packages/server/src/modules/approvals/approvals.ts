@@ -163,7 +163,7 @@ function dataOf(
   { sessionId, kid }: AccountPrincipal,
   {
     nickname,
-    scopes = requested.scopes,
+    scopes = [...requested.scopes],
     lifetimeSeconds = requested.lifetimeSeconds,
   }: Omit<ApprovalBody, 'code'> & { readonly nickname: string },
 ): DeviceData & { readonly approved: NonNullable<DeviceData['approved']> } {
@@ -172,5 +172,5 @@ function dataOf(
   if (lifetimeSeconds > requested.lifetimeSeconds)
     throw invalidAt('/lifetimeSeconds', `Expected at most ${requested.lifetimeSeconds}.`);
   const by = { sessionId, ...(kid === undefined ? {} : { kid }) };
-  return { requested, approved: { scopes, lifetimeSeconds, nickname, by } };
+  return { requested, approved: { scopes: [...scopes], lifetimeSeconds, nickname, by } };
 }

@@ -4,6 +4,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { Grant } from '../short-lived-secrets/routes.ts';
 import type { Approvals } from './approvals.ts';
+import type { DeviceMail } from './device-mail.ts';
 import type { DeviceRequests } from './device-requests.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
@@ -33,6 +34,14 @@ export const approvalRoutes = (approvals: Approvals): readonly Route[] => [
   route(contract.denyRequest, async ({ principal, clientIp, params: { id }, body }) => {
     await approvals.deny({ principal, clientIp }, id, body.code);
     return { status: 200, body: { message: 'The request is denied. The program gets no API key.' } };
+  }),
+];
+
+/** For a client with a one-time code from a mail. */
+export const keyRemovalRoutes = (mail: DeviceMail): readonly Route[] => [
+  route(contract.removeMailedKey, async ({ body: { code, email } }) => {
+    await mail.removeKey(code, email);
+    return { status: 200, body: { message: 'The API key has been deleted.' } };
   }),
 ];
 

@@ -3,6 +3,20 @@ import type { Table } from './table.ts';
 
 export const keyTables: readonly Table[] = [
   {
+    name: 'programs',
+    key: 'id',
+    columns: {
+      id: 'text',
+      name: 'text',
+      scopes: 'text',
+      lifetime_seconds: 'integer',
+      created_at: 'integer',
+      updated_at: 'integer',
+      version: 'integer',
+    },
+    isInBackup: true,
+  },
+  {
     name: 'api_keys',
     key: 'lookup',
     columns: {

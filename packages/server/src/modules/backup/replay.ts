@@ -87,6 +87,9 @@ export interface Replayed {
   readonly identitiesUnlinked: number;
   /** Files of `keyreeve apply` whose generations the database had lost. */
   readonly filesApplied: number;
+  /** Programs that nobody can approve until their settings are stated again. */
+  readonly programsNarrowed: number;
+  readonly programsRemoved: number;
 }
 
 export interface ReplayResult {
@@ -116,6 +119,8 @@ const countOf = {
   passkey_removed: 'passkeysRemoved',
   identity_unlinked: 'identitiesUnlinked',
   file_applied: 'filesApplied',
+  program_narrowed: 'programsNarrowed',
+  program_removed: 'programsRemoved',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -210,6 +215,8 @@ export const nothingReplayed: Replayed = {
   passkeysRemoved: 0,
   identitiesUnlinked: 0,
   filesApplied: 0,
+  programsNarrowed: 0,
+  programsRemoved: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

@@ -44,6 +44,7 @@ const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: 
   },
   changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
   undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['email', 'revokeKeys'] } },
+  removeKeyPage: { code: { to: contract.removeMailedKey, fields: ['email'] } },
   acceptEmailPage: { code: { to: contract.acceptEmail, fields: ['email'] } },
   acceptInvitationPage: {
     code: { to: contract.acceptInvitation, fields: ['username', 'newPassword'] },

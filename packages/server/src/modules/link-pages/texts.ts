@@ -23,6 +23,7 @@ export type LinkPage =
   | 'resetPasswordPage'
   | 'changeEmailPage'
   | 'undoEmailChangePage'
+  | 'removeKeyPage'
   | 'acceptEmailPage'
   | 'acceptInvitationPage';
 
@@ -159,6 +160,16 @@ const english: LinkPageTexts = {
       },
       renewal: 'If your account still has the other email address, contact the support of this service.',
     },
+    removeKeyPage: {
+      title: 'Delete the key of a program',
+      code: {
+        intro:
+          'Enter the email address that received this link. The API key is deleted, and its program is signed out. If you signed in to the program yourself, close this page: nothing happens.',
+        button: 'Delete the key',
+        done: 'The API key has been deleted. If you did not approve it, change your password now.',
+      },
+      renewal: 'Sign in, open your API keys, and delete the key there.',
+    },
     acceptEmailPage: {
       title: 'Confirm your new email address',
       code: {
@@ -277,6 +288,16 @@ const german: LinkPageTexts = {
         done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
       },
       renewal: 'Falls Ihr Konto noch die andere E-Mail-Adresse hat, wenden Sie sich an den Support dieses Dienstes.',
+    },
+    removeKeyPage: {
+      title: 'Den Schlüssel eines Programms löschen',
+      code: {
+        intro:
+          'Geben Sie die E-Mail-Adresse ein, die diesen Link erhalten hat. Der API-Schlüssel wird gelöscht, und sein Programm ist abgemeldet. Wenn Sie sich selbst bei dem Programm angemeldet haben, schließen Sie diese Seite: Es geschieht nichts.',
+        button: 'Schlüssel löschen',
+        done: 'Der API-Schlüssel ist gelöscht. Wenn Sie ihn nicht genehmigt haben, ändern Sie jetzt Ihr Passwort.',
+      },
+      renewal: 'Melden Sie sich an, öffnen Sie Ihre API-Schlüssel und löschen Sie den Schlüssel dort.',
     },
     acceptEmailPage: {
       title: 'Neue E-Mail-Adresse bestätigen',

@@ -8,6 +8,7 @@ export type LinkKind =
   | 'change-email'
   | 'undo-email-change'
   | 'accept-email'
+  | 'remove-key'
   | 'accept-invitation';
 
 /** Validity of the links, in seconds, from the time when their mail is handed over. */

@@ -58,6 +58,14 @@ export interface MailData {
   api_key_created: { at: string; owner: string; key: string; scopes: readonly string[] };
   /** The same, when the administrator with the email address `by` creates it. */
   api_key_created_by_administrator: MailData['api_key_created'] & { by: string };
+  /** The first key that `program` got in a client IP range, with a link that deletes it. */
+  program_key_created: MailedCode & {
+    at: string;
+    program: string;
+    clientRange: string;
+    key: string;
+    scopes: readonly string[];
+  };
   /** To administrators. `by`: the email address of the one who created the key; `until`: its expiry. */
   management_key_created: {
     at: string;

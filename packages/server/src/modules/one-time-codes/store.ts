@@ -12,6 +12,8 @@ export type CodePurpose =
   /** Of the email change that happened at its `createdAt`. */
   | 'undo_email_change'
   | 'accept_invitation'
+  /** Deletes the key of its `target`. */
+  | 'remove_key'
   | 'first_administrator';
 
 export interface NewCode {
@@ -19,10 +21,12 @@ export interface NewCode {
   readonly purpose: CodePurpose;
   /** Null for `first_administrator`: there is no account yet. */
   readonly accountId: string | null;
-  /** The new email address of `change_email` and `set_email`, the previous one of `undo_email_change`. */
+  /** The new email address of `change_email` and `set_email`, the previous one of `undo_email_change`, the recipient of `remove_key`. */
   readonly email?: { readonly email: string; readonly canonicalEmail: string };
   /** The password of the sign-up that the code of `verify_email` was sent for. */
   readonly passwordHash?: string;
+  /** What the code is about, besides the account. */
+  readonly target?: string;
   readonly now: number;
   readonly expiresAt: number;
 }
@@ -32,18 +36,19 @@ export interface CodeRow {
   readonly email: string | null;
   readonly canonicalEmail: string | null;
   readonly passwordHash: string | null;
+  readonly target: string | null;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
 
 const inserted = `insert into one_time_codes
-  (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)`;
+  (code_hash, purpose, account_pk, email, email_key, password_hash, target, created_at, expires_at)`;
 // Inserts nothing when the account has been deleted.
 const insert = sql(
   'insert_one_time_code',
-  `${inserted} select $1, $2, pk, $4, $5, $6, $7, $8 from accounts where id = $3`,
+  `${inserted} select $1, $2, pk, $4, $5, $6, $7, $8, $9 from accounts where id = $3`,
 );
-const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7)`);
+const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7, $8)`);
 // The lock orders the code before or after a change that invalidates the codes of the account: otherwise, a code of which that
 // change has seen no row could remain.
 const ownerOfRequest =
@@ -53,13 +58,13 @@ const lockOwner = sql<{ readonly pk: number }>('lock_owner_of_code_request', {
   postgres: `${ownerOfRequest} for update`,
 });
 // What an administrator has set, and what protects the owner, outlasts changes that a thief can make.
-const lasting = `('set_email', 'undo_email_change')`;
+const lasting = `('set_email', 'undo_email_change', 'remove_key')`;
 // A disabled account can use no other code.
 const isOfUse = `(purpose in ${lasting} or account_pk in (select pk from accounts where disabled_at is null))`;
 // With the time of the request: the newest sign-up is the one that was requested last.
 const issue = sql(
   'issue_one_time_code',
-  `${inserted} select $2, purpose, account_pk, email, email_key, password_hash, created_at, $3 from one_time_codes
+  `${inserted} select $2, purpose, account_pk, email, email_key, password_hash, target, created_at, $3 from one_time_codes
    where code_hash = $1 and expires_at > $4 and ${isOfUse}`,
 );
 const selectRequest = sql<{ readonly expiresAt: number }>(
@@ -68,7 +73,7 @@ const selectRequest = sql<{ readonly expiresAt: number }>(
 );
 const deleteOne = sql('delete_one_time_code', 'delete from one_time_codes where code_hash = $1');
 const columns = `(select id from accounts where accounts.pk = one_time_codes.account_pk) as "accountId",
-  email, email_key as "canonicalEmail", password_hash as "passwordHash", created_at as "createdAt",
+  email, email_key as "canonicalEmail", password_hash as "passwordHash", target, created_at as "createdAt",
   expires_at as "expiresAt"`;
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
 const select = sql<CodeRow>('select_one_time_code', `select ${columns} from one_time_codes where ${live}`);
@@ -105,8 +110,8 @@ const deleteExpired = sql(
 
 /** Inserts nothing when the account has been deleted. */
 export async function insertCodeTx(tx: Transaction, code: NewCode): Promise<void> {
-  const { hash, purpose, accountId, email, passwordHash, now, expiresAt } = code;
-  const rest = [email?.email ?? null, email?.canonicalEmail ?? null, passwordHash ?? null, now, expiresAt];
+  const { hash, purpose, accountId, email, passwordHash = null, target = null, now, expiresAt } = code;
+  const rest = [email?.email ?? null, email?.canonicalEmail ?? null, passwordHash, target, now, expiresAt];
   if (accountId === null) await tx.run(insertUnowned, [hash, purpose, ...rest]);
   else await tx.run(insert, [hash, purpose, accountId, ...rest]);
 }
@@ -155,7 +160,7 @@ export const redeemCodeTx = (
   now: number,
 ): Promise<CodeRow | undefined> => tx.get(redeem, [hash, purpose, now]);
 
-/** @param purpose deletes the codes of this purpose only; without it, all codes of the account except `set_email` and `undo_email_change` */
+/** @param purpose deletes the codes of this purpose only; without it, all codes of the account except `set_email`, `undo_email_change` and `remove_key` */
 export async function deleteCodesTx(tx: Transaction, accountId: string, purpose?: CodePurpose): Promise<void> {
   if (purpose === undefined) await tx.run(deleteOfAccount, [accountId]);
   else await tx.run(deleteOfPurpose, [accountId, purpose]);

@@ -132,10 +132,10 @@ export class Programs {
     const exists = (await store.findProgram(db, id)) !== undefined;
     if (exists || !deletesKeys || (await countProgramKeys(db, id)) === 0) await this.#removeProgram(act, id);
     let deletedKeys = 0;
-    while (deletesKeys && deletedKeys < limits.programKeysPerRemovalMax) {
-      const deleted = await this.#deleteKeys(principal, id);
+    let deleted = deletesKeys ? keysPerCommitMax : 0;
+    while (deleted === keysPerCommitMax && deletedKeys < limits.programKeysPerRemovalMax) {
+      deleted = await this.#deleteKeys(principal, id);
       deletedKeys += deleted;
-      if (deleted < keysPerCommitMax) break;
     }
     return { deletedKeys, remainingKeys: await countProgramKeys(db, id) };
   }

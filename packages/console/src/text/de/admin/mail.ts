@@ -36,6 +36,7 @@ export const mail: AdminTexts['mail'] = {
     recovery_code_used: 'Wiederherstellungscode verwendet',
     suspicious_sign_in: 'Verdächtige Anmeldung',
     keys_expiring: 'API-Schlüssel laufen ab',
+    program_key_created: 'API-Schlüssel eines Programms',
     api_key_created: 'API-Schlüssel erstellt',
     api_key_created_by_administrator: 'API-Schlüssel von einem Administrator erstellt',
     management_key_created: 'Verwaltungsschlüssel erstellt',

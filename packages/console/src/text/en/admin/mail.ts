@@ -34,6 +34,7 @@ export const mail = {
     recovery_code_used: 'Recovery code used',
     suspicious_sign_in: 'Suspicious sign-in',
     keys_expiring: 'API keys expire',
+    program_key_created: 'API key of a program',
     api_key_created: 'API key created',
     api_key_created_by_administrator: 'API key created by an administrator',
     management_key_created: 'Management key created',

@@ -48,3 +48,6 @@ create index approval_requests_account on approval_requests (account_pk) where a
 -- The id of the program that made the key, which may have been removed.
 alter table api_keys add column program text;
 create index api_keys_program on api_keys (program, id) where program is not null;
+
+-- What a code is about, besides the account: of remove_key the id of the key.
+alter table one_time_codes add column target text;

@@ -150,6 +150,7 @@ test('after an invalid code, a page offers another mail if it has a form for tha
     ['/account/change-email', []],
     ['/account/undo-email-change', []],
     ['/account/accept-email', []],
+    ['/account/remove-key', []],
     ['/account/accept-invitation', ['no code']],
   ] as const) {
     const page = await open(path, '#krvc_1', badCode);
@@ -186,6 +187,7 @@ test('without a code, a page has a field for it, which accepts the code or the w
     'change-email',
     'undo-email-change',
     'accept-email',
+    'remove-key',
     'accept-invitation',
   ]) {
     for (const typed of [code, ` https://auth.example.com/account/${path}#${code}\n`]) {

@@ -221,6 +221,25 @@ Er gilt ab sofort. Sein Geheimnis wurde dem Administrator einmal angezeigt. Sein
 
 Um den Schlüssel zu löschen, melden Sie sich bei {{product}} an, öffnen Sie Ihre API-Schlüssel oder das Dienstkonto und löschen Sie ihn dort. Ein Programm sendet DELETE /auth/api-keys/<id>, wobei <id> die oben genannte Zahl ist. Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich an den Betreiber von {{product}}. Andernfalls müssen Sie nichts tun.`,
   },
+  program_key_created: {
+    subject: '{{program}} hat bei {{product}} einen API-Schlüssel von Ihnen erhalten',
+    button: 'Schlüssel löschen',
+    text: `Um {{at}} haben Sie das Programm {{program}} genehmigt, und es hat im Netzwerk {{clientRange}}, in dem noch kein Programm einen Ihrer Schlüssel hatte, einen API-Schlüssel erhalten:
+
+{{key}}
+
+Seine Berechtigungen:
+
+{{scopes}}
+
+Wenn Sie sich bei diesem Programm nicht auf einem Ihrer Rechner angemeldet haben, löschen Sie den Schlüssel hier, bis {{expiresAt}}. Sie müssen sich nicht anmelden, aber diese E-Mail-Adresse eingeben:
+
+{{link}}
+
+Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
+
+Wenn Sie sich selbst bei dem Programm angemeldet haben, müssen Sie nichts tun.`,
+  },
   management_key_created: {
     subject: 'Bei {{product}} wurde ein Verwaltungsschlüssel erstellt',
     text: `Am {{at}} hat der Administrator {{by}} einen Verwaltungsschlüssel des Dienstkontos {{owner}} bei {{product}} erstellt, von der IP-Adresse {{clientIp}}:

@@ -230,6 +230,25 @@ It can be used from now on. Its secret was shown to the administrator once. Its 
 
 To delete the key, sign in to {{product}}, open your API keys or the service account, and delete it there. A program sends DELETE /auth/api-keys/<id>, where <id> is the number above. If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
   },
+  program_key_created: {
+    subject: '{{program}} got an API key of yours at {{product}}',
+    button: 'Delete the key',
+    text: `At {{at}}, you approved the program {{program}}, and it got an API key in the network {{clientRange}}, where no program had one of your keys before:
+
+{{key}}
+
+Its scopes:
+
+{{scopes}}
+
+If you did not sign in to this program on a computer of yours, delete the key here, until {{expiresAt}}. You need not sign in, but enter this email address:
+
+{{link}}
+
+If the page asks for a code, enter this one: {{code}}
+
+If you signed in to the program yourself, you need not do anything.`,
+  },
   management_key_created: {
     subject: 'A management key was created at {{product}}',
     text: `At {{at}}, the administrator {{by}} created a management key of the service account {{owner}} at {{product}}, from the IP address {{clientIp}}:

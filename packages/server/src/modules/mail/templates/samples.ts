@@ -56,6 +56,16 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
       'laptop (5519022846103377): 2026-12-05 18:00 UTC',
     ],
   },
+  program_key_created: {
+    at,
+    program: 'Acme CLI',
+    clientRange: '203.0.113.0/24',
+    key: 'Acme CLI (4830184710273911, krv_…x7Qa)',
+    scopes: ['orders:read'],
+    link: link('remove-key'),
+    code,
+    expiresAt: '2026-11-28T09:30:00.000Z',
+  },
   api_key_created: {
     at,
     owner: 'ada@example.com',
