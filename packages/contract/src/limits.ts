@@ -5,6 +5,7 @@
 import { canaryLimits } from './canary-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
+import { exchangeLimits } from './exchange-limits.ts';
 import { importLimits } from './import-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { verificationLimits } from './verification-limits.ts';
@@ -331,7 +332,7 @@ const operations = {
 /** By the headings of the page, in its order. */
 export const limitGroups = {
   'Requests and connections': requestLimits,
-  'Credentials, keys and tokens': credentials,
+  'Credentials, keys and tokens': { ...credentials, ...exchangeLimits },
   'Sign-ins': signIns,
   Accounts: accounts,
   'Queues of a process': queues,
@@ -349,6 +350,7 @@ export const limitGroups = {
 export const limitTable = {
   ...requestLimits,
   ...credentials,
+  ...exchangeLimits,
   ...signIns,
   ...accounts,
   ...queues,

@@ -7,12 +7,18 @@ import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** RFC 6749 section 4.4. */
+export const clientCredentialsGrant = 'client_credentials';
 
 /** Further parameters are ignored (RFC 6749 section 3.2). */
 export const ExchangeBody = Type.Object(
   {
     grant_type: Text(jwtBearerGrant),
     assertion: Type.Optional(Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT, signed with the private key')),
+    client_id: Type.Optional(Text('4830184710273911', 'The id of an API key')),
+    client_secret: Type.Optional(
+      Text('krv_…', `For \`${clientCredentialsGrant}\` without Basic: the secret of the API key`),
+    ),
     scope: Type.Optional(Text('', 'Must be empty or absent')),
   },
   { $id: 'AssertionExchange' },
@@ -30,7 +36,7 @@ export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
 /** RFC 6749 section 5.2. */
 export const OAuthError = Named('OAuthError', {
-  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
+  error: Type.Enum(['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope']),
   error_description: Text('The assertion is malformed, expired, …'),
 });
 export type OAuthError = Static<typeof OAuthError>;
@@ -49,5 +55,12 @@ export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/to
     headers: { 'Cache-Control': '`no-store`', Pragma: '`no-cache`' },
   },
   errorFormat: 'oauth',
-  errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'too_many_exchanges'],
+  errors: [
+    'invalid_request',
+    'invalid_client',
+    'invalid_grant',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'too_many_exchanges',
+  ],
 });

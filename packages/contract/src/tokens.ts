@@ -98,7 +98,7 @@ export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
 export const Metadata = Named('ServerMetadata', {
   issuer: Text('https://auth.example.com'),
   token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
-  token_endpoint_auth_methods_supported: Type.Array(Text('none')),
+  token_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
   jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
   introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
   introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),

@@ -4,6 +4,15 @@ import { waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
 export const exchangeErrors = {
+  invalid_client: {
+    status: 401,
+    title: 'The client is not authenticated',
+    meaning:
+      'Send the id and the secret of an API key as client id and client secret. The key must be valid for this client, without a public key, a trust, and scopes that begin with `keyreeve:`. The response is the same for each cause.',
+    cause:
+      'The API key is unknown, disabled, expired or limited to other IP ranges; the id belongs to another key; the key has a public key, a trust, or a scope that begins with `keyreeve:`; or the secret is a short-lived one. The log of the server contains the cause.',
+    fix: 'Compare the client id with the `id` of the key, and the client secret with its newest secret. Send both as Basic or in the body, not in both.',
+  },
   invalid_grant: {
     status: 400,
     title: 'The assertion is not accepted',

@@ -20,6 +20,7 @@ import { Entitlements } from '../../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts';
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
+import { ClientCredentials } from '../../modules/short-lived-secrets/client-credentials.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
@@ -93,14 +94,22 @@ function wireVerification(
     uses: uses.collector,
     onQuotaReached: (quota) => quotaNotices.add(quota),
   });
+  const bucketHash = config.isRateLimited ? keys.rateLimitBucket : undefined;
   const exchange = new Exchange({
     ...core,
     ...rules,
-    bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
+    bucketHash,
     audience: issuer,
     onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
   });
-  return { uses, quotaNotices, pending, draws, limiter, verifier, exchange };
+  const clientCredentials = new ClientCredentials({
+    ...core,
+    hash: rules.hash,
+    verifier,
+    bucketHash,
+    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'client_rejected', reason }, { keyId }),
+  });
+  return { uses, quotaNotices, pending, draws, limiter, verifier, exchange, clientCredentials };
 }
 
 function wireLeaks(wiring: WiringCore, { pending }: Pick<ApiKeys, 'pending'>) {

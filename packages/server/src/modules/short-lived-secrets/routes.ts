@@ -1,15 +1,23 @@
-/** HTTP route of the exchange of assertions. */
+/** HTTP route of the exchange of a credential for a short-lived secret. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { Exchange } from './exchange.ts';
+import type { ClientCredentials } from './client-credentials.ts';
+import { clientOf } from './client-request.ts';
+import type { Exchange, IssuedSecret } from './exchange.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
 
-export const exchangeRoutes = (exchange: Exchange): readonly Route[] => [
+export const exchangeRoutes = (exchange: Exchange, clients: ClientCredentials): readonly Route[] => [
   route(contract.exchangeAssertion, async ({ body, credential, clientIp }) => {
-    const { secret, expiresInSeconds } = await exchange.exchange(assertionOf(body, credential.kind), clientIp);
+    const issue = (): Promise<IssuedSecret> => {
+      if (body.grant_type !== contract.clientCredentialsGrant)
+        return exchange.exchange(assertionOf(body, credential.kind), clientIp);
+      if ((body.scope ?? '') !== '') throw new DomainError('invalid_scope');
+      return clients.issue(clientOf(body, credential), clientIp);
+    };
+    const { secret, expiresInSeconds } = await issue();
     const answer = { access_token: secret.reveal(), token_type: 'Bearer', expires_in: expiresInSeconds } as const;
     return { status: 200, headers, body: answer satisfies contract.ExchangedSecret };
   }),
