@@ -145,7 +145,9 @@ export class ExchangedSecrets {
       return secret;
     } catch (error) {
       const { retryAfterSeconds = 0 } = error instanceof KeyreeveError ? error : {};
-      if (this.#held) this.#held.renewsAtMs = this.#timers.now() + Math.max(pauseMs, retryAfterSeconds * 1_000);
+      const pausesUntilMs = this.#timers.now() + Math.max(pauseMs, retryAfterSeconds * 1_000);
+      // An exchange that has ended without callers may fail after a later one has succeeded.
+      if (this.#held) this.#held.renewsAtMs = Math.max(this.#held.renewsAtMs, pausesUntilMs);
       throw error;
     }
   }
