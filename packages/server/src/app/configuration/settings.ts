@@ -27,7 +27,7 @@ import {
   origin,
   publicUrl,
   ratio,
-  webhookTarget,
+  allowedTarget,
 } from './config-values.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
 import { backupSettings } from './backup-settings.ts';
@@ -339,7 +339,7 @@ export const settings = {
     'KEYREEVE_WEBHOOK_TARGETS',
     '',
     'Internal receivers of [webhooks](webhooks.md#where-deliveries-may-go), also over http: `hooks.internal:8080` for a port, `10.1.0.0/16` for a network. Administrators can send requests there.',
-    list(webhookTarget),
+    list(allowedTarget),
   ),
   hasGithubScanning: setting(
     'KEYREEVE_GITHUB_SCANNING',
