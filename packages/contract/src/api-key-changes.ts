@@ -63,9 +63,7 @@ export const RotationBody = Named(
     publicKey: Type.Optional(
       Type.Object({}, { ...PublicKeyBody, description: 'Required for a key with a public key: the new one' }),
     ),
-    trust: Type.Optional(
-      Type.Object(TrustBody.properties, { ...TrustBody, description: 'Required for a key with a trust: the new one' }),
-    ),
+    trust: Type.Optional(TrustBody),
     overlapSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -17,7 +17,8 @@ const issuer = Type.String({
 });
 
 /** The server checks the claims, because its errors name the claims that the issuer needs. */
-export const TrustBody = Type.Object(
+export const TrustBody = Named(
+  'NewTrust',
   {
     issuer,
     claims: Type.Object(
@@ -37,7 +38,7 @@ export const TrustBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, examples: [trustExample] },
+  { description: 'Which identity tokens are exchanged for secrets of the key', examples: [trustExample] },
 );
 export type TrustBody = Static<typeof TrustBody>;
 
