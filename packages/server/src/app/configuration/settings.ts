@@ -19,6 +19,7 @@ import {
   httpOrigin,
   linksUrl,
   list,
+  shortText,
   markFile,
   masterKey,
   oneOf,
@@ -223,6 +224,12 @@ export const settings = {
     'off',
     '`on`: a client can end a [leaked secret](leaks.md) with `POST /auth/leaks`, without another credential.',
     flag('on', ['off', 'on']),
+  ),
+  exchangeAudiences: setting(
+    'KEYREEVE_EXCHANGE_AUDIENCES',
+    '',
+    'Audiences that the [trust](workload-identity.md) of a key may name besides the public URL, separated by commas.',
+    list(shortText),
   ),
   jwtAlg: setting(
     'KEYREEVE_JWT_ALG',
