@@ -10,6 +10,7 @@ import { JobsPage } from './jobs/jobs-page.tsx';
 import { MailPage } from './mail/mail-page.tsx';
 import { AuditPage } from './audit/audit-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
+import { IssuersPage } from './issuers/issuers-page.tsx';
 import { Navigation } from './navigation.tsx';
 import { ScopesPage } from './scopes/scopes-page.tsx';
 import { WebhookPage } from './webhooks/webhook-page.tsx';
@@ -31,6 +32,7 @@ export const Administration = () => (
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
         <Route path="/scopes" component={ScopesPage} />
+        <Route path="/issuers" component={IssuersPage} />
         <Route path="/audit" component={AuditPage} />
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/webhooks/:id" component={WebhookPage} />
