@@ -36,6 +36,8 @@ export * from './examples.ts';
 export type { FieldCode } from './field-codes.ts';
 export * from './github-leaks.ts';
 export * from './health.ts';
+export * from './issuer-presets.ts';
+export * from './issuers.ts';
 export * from './key-usage.ts';
 export * from './leaks.ts';
 export * from './key-limits.ts';

@@ -6,6 +6,7 @@ import { canaryLimits } from './canary-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
 import { importLimits } from './import-limits.ts';
+import { issuerLimits } from './issuer-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { verificationLimits } from './verification-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
@@ -334,6 +335,7 @@ export const limitGroups = {
   'Credentials, keys and tokens': credentials,
   'Sign-ins': signIns,
   Accounts: accounts,
+  'Issuers of identity tokens': issuerLimits,
   'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
@@ -352,6 +354,7 @@ export const limitTable = {
   ...signIns,
   ...accounts,
   ...queues,
+  ...issuerLimits,
   ...consoleLimits,
   ...leakLimits,
   ...canaryLimits,

@@ -1,0 +1,25 @@
+/** Identity tokens that are accepted once, and have been used. */
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+const insert = sql(
+  'use_identity_token',
+  `insert into used_tokens (issuer_id, token, expires_at) values ($1, $2, $3) on conflict do nothing`,
+);
+const remove = sql('delete_expired_used_tokens', `delete from used_tokens where expires_at < $1`);
+
+/** An identity token of an issuer that accepts each once. */
+export interface UsedToken {
+  readonly issuerId: number;
+  /** The SHA-256 of the claim `jti`. */
+  readonly token: Uint8Array;
+  /** When the token is too old to be accepted again, in milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** The row decides which of several rivals uses the token. @returns false if it was used before */
+export const useTokenTx = async (tx: Transaction, { issuerId, token, expiresAt }: UsedToken): Promise<boolean> =>
+  (await tx.run(insert, [issuerId, token, expiresAt])) > 0;
+
+export const deleteExpiredTokens = async (db: Db, now: number): Promise<void> =>
+  db.transaction(async (tx) => void (await tx.run(remove, [now])));
