@@ -18,7 +18,8 @@ export const IssuerId = Type.Integer({
 const Url = Type.String({
   minLength: 1,
   maxLength: limits.issuerUrlCharsMax,
-  description: 'The claim `iss` of its tokens, character for character: https, without user, password, query and fragment',
+  description:
+    'The claim `iss` of its tokens, character for character: https, without user, password, query and fragment',
   examples: ['https://token.actions.githubusercontent.com'],
 });
 const Preset = Type.Enum(issuerPresetNames, {
@@ -92,7 +93,10 @@ export type NewIssuerBody = Static<typeof NewIssuerBody>;
 
 export const AdminNewIssuerBody = Named('AdminNewIssuer', {
   ...NewIssuerBody.properties,
-  accountId: Type.Optional({ ...AccountId, description: 'The service account whose keys may trust it. Default: keys of all accounts' }),
+  accountId: Type.Optional({
+    ...AccountId,
+    description: 'The service account whose keys may trust it. Default: keys of all accounts',
+  }),
 });
 export type AdminNewIssuerBody = Static<typeof AdminNewIssuerBody>;
 
@@ -136,7 +140,9 @@ export const IssuerList = Named('IssuerList', { issuers: Type.Array(Issuer) });
 export const IssuerKeySet = Named(
   'IssuerKeySet',
   {
-    keyIds: Type.Array(orNull(Text('a1')), { description: '`kid` of each key that can verify tokens; null: it has none' }),
+    keyIds: Type.Array(orNull(Text('a1')), {
+      description: '`kid` of each key that can verify tokens; null: it has none',
+    }),
     failure: orNull(Text('it answered 503'), null),
   },
   { description: '`failure`: why the JWK set cannot be fetched' },

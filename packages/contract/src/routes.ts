@@ -25,6 +25,7 @@ import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
 import { issuerAdminRoutes, issuerRoutes } from './issuers.ts';
+import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
@@ -64,6 +65,7 @@ export const allRoutes: readonly RouteContract[] = [
   rotateKey,
   endPreviousSecret,
   getKeyUsage,
+  getKeyTokens,
   deleteKey,
   exchangeAssertion,
   listGrantableScopes,

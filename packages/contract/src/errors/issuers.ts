@@ -9,7 +9,8 @@ export const issuerErrors = {
     title: 'The URL of the issuer is not allowed',
     meaning:
       'The URL of an issuer is the claim iss of its tokens: https on port 443 and a public host, without a user, a password, a query or a fragment. An operator can allow internal hosts with KEYREEVE_ISSUER_TARGETS, or state a fixed JWK set.',
-    cause: 'The URL is not written as in the tokens, does not use https on port 443, or its host has an internal IP address.',
+    cause:
+      'The URL is not written as in the tokens, does not use https on port 443, or its host has an internal IP address.',
     fix: 'Copy the claim `iss` of a token. For an internal issuer, the operator sets `KEYREEVE_ISSUER_TARGETS`, or the request has a fixed JWK set in `jwks`.',
   },
   issuer_not_found: {
@@ -22,7 +23,8 @@ export const issuerErrors = {
   issuer_taken: {
     status: 409,
     title: 'The issuer exists',
-    meaning: 'An issuer with this URL exists: one for the keys of all accounts, and one for each service account. Change that one.',
+    meaning:
+      'An issuer with this URL exists: one for the keys of all accounts, and one for each service account. Change that one.',
     cause: 'An issuer with the same URL has been added already.',
     fix: 'List the issuers, and change the existing one with `PATCH`.',
   },

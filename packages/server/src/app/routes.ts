@@ -33,6 +33,7 @@ import { exportRoutes } from '../modules/self-service/export-routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import { signingKeyRoutes } from '../modules/signing-keys/routes.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
+import { keyTokenRoutes } from '../modules/short-lived-secrets/key-token-routes.ts';
 import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
 import type { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import { singleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
@@ -127,6 +128,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token, or a management key, for the service accounts that it manages
     ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges, recentUsage),
     ...keyUsageRoutes(options.keyUsage, options.managedAccount),
+    ...keyTokenRoutes(options.keyTokens, options.managedAccount),
     // A management key
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token

@@ -14,7 +14,7 @@ import { accentOf, type Accent } from '../../modules/look/accent.ts';
 import { parseMark, type Mark } from '../../modules/look/mark.ts';
 import { parsePublicKeys, type PublicKeys } from '../../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../../modules/rate-limits/sign-in-limits.ts';
-import type { WebhookTarget } from '../../modules/webhooks/address-guard.ts';
+import type { AllowedTarget } from '../../foundation/outgoing/address-guard.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
 export function integer(min: number, max: number) {
@@ -162,7 +162,7 @@ export function accent(text: string): Accent {
 }
 
 /** An IP network, or one port of a host. */
-export function webhookTarget(text: string): WebhookTarget {
+export function allowedTarget(text: string): AllowedTarget {
   const network = toCidr(text);
   if (network !== undefined) return { kind: 'network', cidr: network };
   const url =

@@ -93,6 +93,7 @@ const defaults: Config = {
   hasGithubScanning: false,
   githubKeys: undefined,
   acceptsLeakReports: false,
+  exchangeAudiences: [],
   traceRatio: 0,
   logLevel: 'info',
 };

@@ -21,6 +21,7 @@ import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
+import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
 import type { SignInServices } from './sign-in.ts';
@@ -51,6 +52,7 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
     ...verification,
     ...wireLeaks(wiring, options),
     ...wireUpkeep(wiring, keyChanges),
+    keyTokens: new KeyTokens({ ...core, keyChanges }),
     apiKeys,
     keyChanges,
     canaryKeys: new CanaryKeys({ ...core, hash: settings.hash, apiKeys, accounts: signIn.accounts.revocations }),

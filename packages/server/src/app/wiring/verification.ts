@@ -35,11 +35,12 @@ export interface PendingSources {
 }
 
 /** Which keys the configuration accepts. */
-export const keyRulesOf = ({ config, keys }: Pick<VerificationCore, 'config' | 'keys'>) => ({
+export const keyRulesOf = ({ config, keys, issuer }: Pick<VerificationCore, 'config' | 'keys' | 'issuer'>) => ({
   hash: keys.apiKeyHash,
   keyPrefixes: acceptedPrefixes(config),
   environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
   hasCatalogue: config.scopes === 'catalogue',
+  audiences: { publicUrl: issuer, others: config.exchangeAudiences },
 });
 
 export function wireAccessTokens(core: VerificationCore, pendingAccountChanges: PendingIds<string>) {

@@ -119,7 +119,8 @@ export const countIssuersTx = async (tx: Transaction, accountId: string | null):
 
 /** @returns false if an issuer with the URL exists */
 export async function insertIssuerTx(tx: Transaction, row: IssuerRow): Promise<boolean> {
-  const { id, accountId, url, preset, algorithms, lifetimeSeconds, replay, idClaims, listClaims, jwks, createdAt } = row;
+  const { id, accountId, url, preset, algorithms, lifetimeSeconds, replay, idClaims, listClaims, jwks, createdAt } =
+    row;
   const settings = [algorithms, lifetimeSeconds, replay, idClaims, listClaims, jwks];
   return (await tx.run(insert, [id, accountId, url, preset, ...settings, createdAt])) > 0;
 }
@@ -134,8 +135,7 @@ export const raiseRefreshesTx = async (tx: Transaction, id: number, at: number):
   void (await tx.run(raise, [id, at]));
 
 /** @returns false if there is none */
-export const removeIssuerTx = async (tx: Transaction, id: number): Promise<boolean> =>
-  (await tx.run(remove, [id])) > 0;
+export const removeIssuerTx = async (tx: Transaction, id: number): Promise<boolean> => (await tx.run(remove, [id])) > 0;
 
 /** For a replay of the deletion journal, which records the events: they accept no token until their settings are stated again. */
 export const voidIssuersTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>

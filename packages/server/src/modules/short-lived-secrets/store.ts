@@ -77,6 +77,10 @@ const deleteOld = sql('delete_old_short_lived_secrets', {
   postgres: `delete from short_lived_secrets where lookup in (${oldText('postgres')} for update skip locked)`,
 });
 
+/** Exchanges of the key, and its changes, run in turn until the end of the transaction. */
+export const lockKeyForExchangeTx = async (tx: Transaction, keyId: number): Promise<void> =>
+  void (await tx.get(lockKey, [keyId]));
+
 /**
  * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`. Locks the key.
  * @returns false, and stores nothing, if the assertion was used, or the key, its account or its public key is not valid

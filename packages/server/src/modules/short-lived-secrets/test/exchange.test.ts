@@ -1,6 +1,6 @@
 /** The exchange of assertions for short-lived secrets. */
 import assert from 'node:assert/strict';
-import { jwtBearerGrant, limits, type ExchangedSecret } from '@keyreeve/contract';
+import { jwtBearerGrant, limits, tokenExchangeGrant, type ExchangedSecret } from '@keyreeve/contract';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { basic, bearer, newApp, type Answered } from '../../../../test-kit/new-app.ts';
@@ -39,7 +39,7 @@ const seconds = (at: At): number => Math.floor(at.app.clock.now() / 1_000);
 function assertGrantRejected(answer: Answered, what = 'the assertion'): void {
   assert.equal(answer.status, 400, what);
   const description =
-    'The assertion is malformed, expired, used before, not signed by a public key of its API key or not addressed to this server, or the API key is not valid for this client. The response is the same for each cause.';
+    'The assertion or identity token is malformed, expired, used before, not signed by a public key of its API key or issuer, not addressed to this server, or does not match the trust of the API key, or the API key is not valid for this client. The response is the same for each cause.';
   assert.deepEqual(answer.json, { error: 'invalid_grant', error_description: description }, what);
 }
 
@@ -288,7 +288,7 @@ test('the metadata of the server names the token endpoint and the grant', async 
   const { json } = await at.app.call('GET', '/.well-known/oauth-authorization-server');
   const metadata = json as Record<string, unknown>;
   assert.equal(metadata['token_endpoint'], `${at.app.service.publicUrl}/auth/oauth/token`);
-  assert.deepEqual(metadata['grant_types_supported'], [jwtBearerGrant]);
+  assert.deepEqual(metadata['grant_types_supported'], [jwtBearerGrant, tokenExchangeGrant]);
   assert.deepEqual(metadata['token_endpoint_auth_methods_supported'], ['none']);
 });
 
