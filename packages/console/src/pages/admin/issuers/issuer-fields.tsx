@@ -157,7 +157,9 @@ export function SettingFields({ of }: { readonly of?: Issuer }) {
         defaultValue={of?.jwks ? JSON.stringify(of.jwks, null, 2) : ''}
         hint={texts.jwksHint}
         pointer="/jwks"
-        onInput={({ currentTarget }) => currentTarget.setCustomValidity(isJson(currentTarget.value) ? '' : texts.notJson)}
+        onInput={({ currentTarget }) =>
+          currentTarget.setCustomValidity(isJson(currentTarget.value) ? '' : texts.notJson)
+        }
       />
     </>
   );

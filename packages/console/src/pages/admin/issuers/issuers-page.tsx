@@ -79,7 +79,11 @@ const columnsOf = (open: (action: Action, issuer: Issuer) => void): readonly Col
   const texts = adminText.issuers;
   return [
     { label: texts.url, cell: ({ url }) => <bdi class="code wrap">{url}</bdi> },
-    { label: texts.preset, priority: 'medium', cell: ({ preset }) => (preset ? texts.presets[preset] : text.general.none) },
+    {
+      label: texts.preset,
+      priority: 'medium',
+      cell: ({ preset }) => (preset ? texts.presets[preset] : text.general.none),
+    },
     { label: texts.replay, priority: 'low', cell: ({ replay }) => texts.replays[replay] },
     {
       label: texts.keys,
