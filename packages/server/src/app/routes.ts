@@ -25,6 +25,7 @@ import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Look } from '../modules/look/look.ts';
 import { markRoutes } from '../modules/look/routes.ts';
+import { issuerAdminRoutes, issuerRoutes } from '../modules/issuers/routes.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
@@ -128,6 +129,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token, or a management key, for the service accounts that it manages
     ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges, recentUsage),
     ...keyUsageRoutes(options.keyUsage, options.managedAccount),
+    ...issuerRoutes(options.issuers),
     ...keyTokenRoutes(options.keyTokens, options.managedAccount),
     // A management key
     ...serviceAccountSettingRoutes(options, options.managedAccount),
@@ -143,6 +145,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...overviewRoutes(options.overview),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
+    ...issuerAdminRoutes(options.issuers),
     ...webhookRoutes(webhooks),
     // A revocation check from outside, with an API key that has the scope keyreeve:canary
     ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),

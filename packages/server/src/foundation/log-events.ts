@@ -80,6 +80,11 @@ export const logEvents = {
     'if `unusable`: check its disk, then delete the file `….unusable`',
   ],
   unused_keys_disabled: ['info', '`count` [unused](api-keys.md#unused-keys) keys were disabled'],
+  issuer_keys_not_fetched: [
+    'warn',
+    'the JWK set of an [issuer](workload-identity.md) cannot be fetched; exchanges of its tokens get 503 when the last one is 5 minutes old',
+    'permit the request; see `err`',
+  ],
   github_keys_not_fetched: ['warn', 'the [keys of GitHub](leaks.md) are missing', 'permit the request'],
   export_incomplete: [
     'warn',

@@ -28,6 +28,7 @@ import {
   publicUrl,
   ratio,
   allowedTarget,
+  certificatesFile,
 } from './config-values.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
 import { backupSettings } from './backup-settings.ts';
@@ -340,6 +341,18 @@ export const settings = {
     '',
     'Internal receivers of [webhooks](webhooks.md#where-deliveries-may-go), also over http: `hooks.internal:8080` for a port, `10.1.0.0/16` for a network. Administrators can send requests there.',
     list(allowedTarget),
+  ),
+  issuerTargets: setting(
+    'KEYREEVE_ISSUER_TARGETS',
+    '',
+    'Internal [issuers of identity tokens](workload-identity.md), over https: `gitlab.internal:443` for a port, `10.1.0.0/16` for a network. Administrators and management keys can send requests there.',
+    list(allowedTarget),
+  ),
+  issuerAuthorities: setting(
+    'KEYREEVE_ISSUER_CA',
+    '',
+    'File with the PEM certificates of authorities for issuers, besides those of Node.',
+    optional(certificatesFile),
   ),
   hasGithubScanning: setting(
     'KEYREEVE_GITHUB_SCANNING',

@@ -89,6 +89,8 @@ const defaults: Config = {
   isSignUpOpen: false,
   ...mailDefaults,
   webhookTargets: [],
+  issuerTargets: [],
+  issuerAuthorities: undefined,
   drainSeconds: 8,
   hasGithubScanning: false,
   githubKeys: undefined,

@@ -7,6 +7,7 @@ import { managedAccount } from '../../modules/api-keys/key-owner.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
+import type { PendingChanges } from '../../modules/deletion-journal/pending-changes.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
 import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
@@ -24,6 +25,7 @@ import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
 import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
+import { wireIssuers } from './issuers.ts';
 import type { SignInServices } from './sign-in.ts';
 import { keyRulesOf, wireVerifier } from './verification.ts';
 
@@ -46,9 +48,12 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
   const options: KeyChangesOptions = { ...settings, pending: apiKeys.pending };
   const keyChanges = new KeyChanges(options);
   const owners = wireOwners(wiring, signIn);
-  const verification = wireVerification(wiring, options, owners.scopeCatalogue, signIn);
+  const issuers = wireIssuers(wiring);
+  const changes = { keys: options.pending, scopes: owners.scopeCatalogue.pending, issuers: issuers.issuers.pending };
+  const verification = wireVerification(wiring, changes, signIn);
   return {
     ...owners,
+    ...issuers,
     ...verification,
     ...wireLeaks(wiring, options),
     ...wireUpkeep(wiring, keyChanges),
@@ -73,8 +78,11 @@ function wireOwners({ config, core, creationLimits }: WiringCore, signIn: SignIn
 
 function wireVerification(
   wiring: WiringCore,
-  { pending: keyChanges }: Pick<ApiKeys, 'pending'>,
-  { pending: scopeChanges }: Pick<ScopeCatalogue, 'pending'>,
+  changes: {
+    readonly keys: PendingChanges<number>;
+    readonly scopes: PendingChanges<string>;
+    readonly issuers: PendingChanges<number>;
+  },
   { accounts, tokens }: SignInServices,
 ) {
   const { config, core, issuer, keys, log, requestLog } = wiring;
@@ -85,7 +93,7 @@ function wireVerification(
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
   const draws = new StoredDraws(core);
-  const pending = { keys: keyChanges, accounts: accounts.revocations.unfinished, scopes: scopeChanges };
+  const pending = { ...changes, accounts: accounts.revocations.unfinished };
   const verificationCore = { ...core, config, keys, issuer };
   const { limiter, verifier } = wireVerifier(verificationCore, {
     ...rules,

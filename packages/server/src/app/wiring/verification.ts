@@ -32,6 +32,7 @@ export interface PendingSources {
   readonly keys: PendingIds<number>;
   readonly accounts: PendingIds<string>;
   readonly scopes: PendingIds<string>;
+  readonly issuers: PendingIds<number>;
 }
 
 /** Which keys the configuration accepts. */

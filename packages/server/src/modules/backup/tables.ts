@@ -4,6 +4,7 @@
  */
 import { accountTables } from './account-tables.ts';
 import { applyTables } from './apply-tables.ts';
+import { issuerTables } from './issuer-tables.ts';
 import { keyTables } from './key-tables.ts';
 import { overviewTables } from './overview-tables.ts';
 import { retentionTables } from './retention-tables.ts';
@@ -58,6 +59,7 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  ...issuerTables,
   ...keyTables,
   ...webhookTables,
   ...overviewTables,

@@ -6,7 +6,11 @@ const insert = sql(
   'use_identity_token',
   `insert into used_tokens (issuer_id, token, expires_at) values ($1, $2, $3) on conflict do nothing`,
 );
-const remove = sql('delete_expired_used_tokens', `delete from used_tokens where expires_at < $1`);
+const remove = sql(
+  'delete_expired_used_tokens',
+  `delete from used_tokens where (issuer_id, token) in
+     (select issuer_id, token from used_tokens where expires_at < $1 order by expires_at limit $2)`,
+);
 
 /** An identity token of an issuer that accepts each once. */
 export interface UsedToken {
@@ -21,5 +25,6 @@ export interface UsedToken {
 export const useTokenTx = async (tx: Transaction, { issuerId, token, expiresAt }: UsedToken): Promise<boolean> =>
   (await tx.run(insert, [issuerId, token, expiresAt])) > 0;
 
-export const deleteExpiredTokens = async (db: Db, now: number): Promise<void> =>
-  db.transaction(async (tx) => void (await tx.run(remove, [now])));
+/** @returns the number of deleted rows, at most `max` */
+export const deleteExpiredTokens = (db: Db, now: number, max: number): Promise<number> =>
+  db.transaction((tx) => tx.run(remove, [now, max]));
