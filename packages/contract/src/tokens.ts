@@ -112,7 +112,7 @@ export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authoriz
   tag: 'Tokens',
   summary: 'Get the server metadata',
   description:
-    'RFC 8414: issuer, token endpoint, public keys and introspection. The only grant is that of RFC 7523, for API keys with a public key.',
+    'RFC 8414: issuer, token endpoint, public keys and introspection. The grants are those of API keys with a public key (RFC 7523), a trust (RFC 7523, RFC 8693) or a secret (RFC 6749 section 4.4).',
   auth: 'none',
   success: {
     status: 200,

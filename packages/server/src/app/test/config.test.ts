@@ -90,10 +90,13 @@ const defaults: Config = {
   isSignUpOpen: false,
   ...mailDefaults,
   webhookTargets: [],
+  issuerTargets: [],
+  issuerAuthorities: undefined,
   drainSeconds: 8,
   hasGithubScanning: false,
   githubKeys: undefined,
   acceptsLeakReports: false,
+  exchangeAudiences: [],
   traceRatio: 0,
   logLevel: 'info',
 };

@@ -126,6 +126,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_ENVIRONMENTS', 'live:acme,test:krvt', /must not use the prefix krvt/],
   ['KEYREEVE_ENVIRONMENTS', 'live:acme_live,live:acme_test', /must not repeat/],
   ['KEYREEVE_ENVIRONMENTS', 'live:acme,test:acme', /must not repeat/],
+  ['KEYREEVE_EXCHANGE_AUDIENCES', `api,${'a'.repeat(256)}`, /must be at most 255 printable characters/],
   [
     'KEYREEVE_ENVIRONMENTS',
     Array.from({ length: 9 }, (_, n) => `e${n}:acme${n}`).join(','),

@@ -1,6 +1,6 @@
 /**
- * The limits of exchanges of an API key in a minute. Counted in the transaction that issues the short-lived secret: only the holder
- * of the private key or of the secret can use the allowance up.
+ * The limits of exchanges of an API key in a minute. Counted in the transaction that issues the short-lived secret: only a client
+ * that has proved who it is can use the allowance up.
  */
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
@@ -19,5 +19,5 @@ const counting =
 /** Counts an assertion. @throws DomainError `too_many_exchanges`, which rolls the count back with the rest */
 export const countExchangeTx = counting(limits.exchangesPerMinuteMax);
 
-/** The same for the id and the secret of a key. */
+/** The same for a key without a public key. */
 export const countClientExchangeTx = counting(limits.trustExchangesPerMinuteMax);

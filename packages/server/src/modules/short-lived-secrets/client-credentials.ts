@@ -3,19 +3,19 @@
  * works. The verification of API keys decides whether the key is valid, so there is one way to accept a key. A rejected client
  * writes nothing, and costs what the verification of its secret costs.
  */
-import { limits, shortLivedSecretPrefix } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { expiryTime } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { hasShortLivedShape, makeKey } from '../api-keys/key-format.ts';
+import { hasShortLivedShape } from '../api-keys/key-format.ts';
 import { hasReservedScope, splitScopes } from '../api-keys/scopes.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
 import { countClientExchangeTx } from '../rate-limits/exchange-limits.ts';
-import { countLiveTx, insertForSecretTx, lockKeyTx } from './client-credentials-store.ts';
 import type { Client } from './client-request.ts';
-import type { IssuedSecret } from './exchange.ts';
+import { newSecret, secondsUntil, type IssuedSecret } from './issuing.ts';
+import { insertBoundedShortLivedTx, lockKeyForExchangeTx } from './store.ts';
 
 interface KeyConditions {
   readonly clientIp: () => string;
@@ -64,8 +64,6 @@ interface VerifiedClient {
 }
 
 const idPattern = /^[1-9]\d{0,15}$/;
-/** When a key has too many secrets, some end within their lifetime. */
-const retryAfterSeconds = 60;
 
 export class ClientCredentials {
   readonly #options: ClientCredentialsOptions;
@@ -106,24 +104,21 @@ export class ClientCredentials {
     return { keyId, lookup: verifier.lookupOf(secret), expiresAt: key.expiresAt };
   }
 
-  /** The lock of the key makes the number of its valid secrets exact, and the insertion checks the key again. */
+  /** By the time of the database, and with another check of the key: it may have changed since the verification. */
   #insert({ keyId, lookup: issuedBy, expiresAt: end }: VerifiedClient): Promise<IssuedSecret> {
     const { bucketHash, clock, db, hash } = this.#options;
-    const secret = makeKey(shortLivedSecretPrefix);
-    const stored = hash.stored(secret.reveal());
+    const { secret, stored } = newSecret(hash);
     return db.transaction(async (tx) => {
-      const now = expiryTime(clock, await lockKeyTx(tx, keyId));
+      const now = expiryTime(clock, await lockKeyForExchangeTx(tx, keyId));
       const expiresAt = Math.min(now + limits.shortLivedSecretSeconds * 1_000, end ?? Infinity);
-      const expiresInSeconds = Math.floor((expiresAt - now) / 1_000);
+      const expiresInSeconds = secondsUntil(expiresAt, now);
       if (expiresInSeconds < 1) throw this.#reject('expired', keyId);
-      const [live, isInserted] = await allInOrder([
-        countLiveTx(tx, keyId, now),
-        insertForSecretTx(tx, { hash: stored, keyId, issuedBy, now, expiresAt }),
+      const [isInserted] = await allInOrder([
+        insertBoundedShortLivedTx(tx, { hash: stored, keyId, issuedBy, now, expiresAt }),
         bucketHash && countClientExchangeTx(tx, bucketHash, keyId, now),
       ]);
-      // Each error rolls everything back, the count too.
+      // Each error rolls everything back.
       if (!isInserted) throw this.#reject('changed', keyId);
-      if (live >= limits.trustLiveSecretsMax) throw new DomainError('too_many_exchanges', { retryAfterSeconds });
       return { secret, expiresInSeconds };
     });
   }

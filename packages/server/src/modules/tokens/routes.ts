@@ -79,7 +79,7 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDoc
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
     // Empty, because there is no authorization endpoint. RFC 8414 requires the field.
     response_types_supported: [],
-    grant_types_supported: [contract.clientCredentialsGrant, contract.jwtBearerGrant],
+    grant_types_supported: [contract.clientCredentialsGrant, contract.jwtBearerGrant, contract.tokenExchangeGrant],
     ...(hasDocs && { service_documentation: issuer + contract.docsPath }),
   };
   const keep = keepContent('application/json; charset=utf-8');

@@ -250,10 +250,7 @@ export const serverSentences: ServerSentences = [
   ['no answer within {1} seconds', 'Keine Antwort innerhalb von {1} Sekunden'],
   ['the connection failed: {1}', 'Die Verbindung ist fehlgeschlagen: {1}'],
   ['the name has no address', 'Der Hostname hat keine Adresse'],
-  [
-    'it leads to an address that webhooks may not reach',
-    'Die URL führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
-  ],
+  ['it leads to an internal address', 'Die URL führt zu einer internen Adresse'],
   ['it must be https', 'Die URL muss mit https beginnen'],
   ['its port must be 443', 'Der Port muss 443 sein'],
   ['the outcome of two attempts is unknown', 'Der Ausgang von zwei Versuchen ist unbekannt'],

@@ -13,7 +13,7 @@ import { hashOf } from '../../../../test-kit/rows.ts';
 import { newBackend } from '../../../../test-kit/service-accounts.ts';
 import { checksum } from '../../../foundation/crypto/secret.ts';
 import { countClientExchangeTx } from '../../rate-limits/exchange-limits.ts';
-import { insertForSecretTx } from '../client-credentials-store.ts';
+import { insertBoundedShortLivedTx } from '../store.ts';
 
 async function fixture(creation: object = {}, environment: Readonly<Record<string, string>> = {}) {
   const app = await newApp({ environment });
@@ -302,7 +302,7 @@ testOnBoth('at its bounds, an exchange is refused, and no secret ends', async ()
         keyId: at.id,
         issuedBy: at.app.service.services.verifier.lookupOf(at.key),
       };
-      return insertForSecretTx(tx, { ...row, now, expiresAt: now + 30_000 });
+      return insertBoundedShortLivedTx(tx, { ...row, now, expiresAt: now + 30_000 });
     });
   for (let n = 2; n < limits.trustLiveSecretsMax; n++) assert.ok(await insert(n));
   // The last one, for which two clients compete.

@@ -39,7 +39,7 @@ const seconds = (at: At): number => Math.floor(at.app.clock.now() / 1_000);
 function assertGrantRejected(answer: Answered, what = 'the assertion'): void {
   assert.equal(answer.status, 400, what);
   const description =
-    'The assertion is malformed, expired, used before, not signed by a public key of its API key or not addressed to this server, or the API key is not valid for this client. The response is the same for each cause.';
+    'The assertion or identity token is malformed, expired, used before, not signed by a public key of its API key or issuer, not addressed to this server, or does not match the trust of the API key, or the API key is not valid for this client. The response is the same for each cause.';
   assert.deepEqual(answer.json, { error: 'invalid_grant', error_description: description }, what);
 }
 
