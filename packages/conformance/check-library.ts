@@ -5,6 +5,7 @@ import { test as onEachDatabase } from '../server/test-kit/app-on-each-database.
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { checkBatches, startBatchService, type BatchService } from './check-batches.ts';
 import { checkRealCases, checkReplayedCases } from './check-guards.ts';
+import { exchangeRules } from './check-exchange.ts';
 import { checkManagement } from './check-management.ts';
 import type { LibraryMutant } from './library-mutants.ts';
 import { LibraryProgram, type Command } from './library-program.ts';
@@ -45,6 +46,10 @@ export function testGuards({ language, skip, build }: TestedLibrary, frameworks:
   test(`questions share the fate of a batch as the table says (${language})`, { skip }, () =>
     checkBatches(started(), frameworks[0], service),
   );
+
+  suite(`sources of short-lived secrets keep the rules (${language})`, () => {
+    for (const { name, check } of exchangeRules) test(name, { skip }, () => check(started()));
+  });
 
   onEachDatabase(
     `the ${language} guards and management do what the tables say with a real service`,

@@ -7,14 +7,8 @@ import { keyExample, Text } from './schemas.ts';
 
 export const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** RFC 8628 section 3.5, and the error of an unknown program. */
-export const deviceErrors = [
-  'invalid_client',
-  'authorization_pending',
-  'slow_down',
-  'access_denied',
-  'expired_token',
-] as const;
+/** RFC 8628 section 3.5. */
+export const deviceErrors = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'] as const;
 
 /** The letters of user codes: no vowels, which could form words, and no letters that look like others. */
 export const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ';

@@ -10,7 +10,8 @@ export const issuerLimits = {
   issuerFixedKeySetBytesMax: limit(32_768, 'A fixed JWK set of an issuer, as JSON in UTF-8.', 'invalid_request'),
   issuerLifetimeSeconds: limit(3_600, 'Lifetime of identity tokens of an issuer, if no other is set.'),
   issuerLifetimeSecondsMin: limit(60, 'The shortest of them.', 'invalid_request'),
-  issuerLifetimeSecondsMax: limit(86_400, 'The longest of them: a day.', 'invalid_request'),
+  // Entra dates tokens of managed identities back by 5 minutes.
+  issuerLifetimeSecondsMax: limit(86_700, 'The longest of them: a day and 5 minutes.', 'invalid_request'),
   issuerKeySetBytesMax: limit(524_288, 'A fetched JWK set, and the metadata of an issuer. More: 503.'),
   issuerKeySetKeysMax: limit(100, 'Keys in a JWK set. More: 503.'),
   issuerKeySetMsMax: limit(5_000, 'Longest time to fetch the metadata and the JWK set of an issuer. Longer: 503.'),

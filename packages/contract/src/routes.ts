@@ -26,6 +26,7 @@ import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
 import { issuerAdminRoutes, issuerRoutes } from './issuers.ts';
+import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { requestDeviceAuthorization } from './device-authorization.ts';
 import { programAdminRoutes } from './programs.ts';
@@ -68,6 +69,7 @@ export const allRoutes: readonly RouteContract[] = [
   rotateKey,
   endPreviousSecret,
   getKeyUsage,
+  getKeyTokens,
   deleteKey,
   exchangeAssertion,
   requestDeviceAuthorization,

@@ -2,6 +2,7 @@
  * The headers and claims of the identity tokens that workloads get, with the names, types, lifetimes and values of the
  * issuers. Each function returns the claims besides `iss`, `aud` and those that a test states.
  */
+// oxlint-disable-next-line no-restricted-imports -- the form that issuers use, and no secret
 import { randomUUID } from 'node:crypto';
 
 export interface TokenShape {

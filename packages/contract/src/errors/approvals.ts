@@ -4,13 +4,6 @@ import { checkId, waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
 export const approvalErrors = {
-  invalid_client: {
-    status: 401,
-    title: 'The client is not known',
-    meaning: 'No program has this `client_id`.',
-    cause: 'The parameter `client_id` is missing or misspelt, or the program has been removed.',
-    fix: 'Compare it with the id of the program. An operator adds a program with `keyreeve program add`.',
-  },
   authorization_pending: {
     status: 400,
     title: 'Nobody has approved the request yet',

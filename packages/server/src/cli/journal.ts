@@ -59,6 +59,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
   const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked, filesApplied } = replayed;
   const { programsNarrowed, programsRemoved } = replayed;
+  const { issuersNarrowed, issuersRemoved } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -72,6 +73,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...some(managersRemoved, 'service account manager'),
     ...some(programsRemoved, 'program'),
     ...some(secretsLeaked, 'leaked secret'),
+    ...some(issuersRemoved, 'issuer'),
   ];
   return [
     deleted,
@@ -92,6 +94,11 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(programsNarrowed > 0
       ? [
           `Programs without scopes, because some were taken away later: ${programsNarrowed}. Set them and the lifetime with \`keyreeve program change\`; until then, nobody can sign in with the program.`,
+        ]
+      : []),
+    ...(issuersNarrowed > 0
+      ? [
+          `Issuers that accept no token, because a later change has narrowed them: ${issuersNarrowed}. State their settings again with \`keyreeve issuer change\`.`,
         ]
       : []),
     ...(filesApplied > 0 ? ['Files for `keyreeve apply` of an earlier generation are rejected again.'] : []),

@@ -24,7 +24,9 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
     hint: column({
       label: text.keys.hint,
       priority: 'medium',
-      cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
+      cell: ({ hint, publicKey, trust }) => (
+        <code class="one-line">{hint ?? publicKey?.crv ?? (trust && new URL(trust.issuer).host)}</code>
+      ),
     }),
     scopes: column({
       label: text.keys.scopes,

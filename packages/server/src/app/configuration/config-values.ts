@@ -1,4 +1,5 @@
 /** Parsers of settings. Each takes the text of a value and throws an Error whose message completes "NAME …". */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -150,6 +151,22 @@ const file =
       });
     }
   };
+
+/** Certificates in PEM, such as of private authorities. */
+export const certificatesFile: (path: string) => readonly string[] = file((bytes) => {
+  const certificates = bytes.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0) throw new Error('has no certificate in PEM');
+  for (const certificate of certificates) assertCertificate(certificate);
+  return certificates;
+});
+
+function assertCertificate(text: string): void {
+  try {
+    new X509Certificate(text);
+  } catch {
+    throw new Error('has a certificate that cannot be read');
+  }
+}
 
 /** The public keys of GitHub. */
 export const githubKeysFile: (path: string) => PublicKeys = file(parsePublicKeys);

@@ -4,18 +4,17 @@ import type {
   KeyProgram,
   ListedKey,
   ListedKeyFull,
-  PublicKey,
   RotatedKey,
   RotatedPublicKey,
 } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation } from './changes.ts';
+import { toShownIdentity } from './client-identity.ts';
 import type { Environments } from './environments.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
-import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 import type { ShownKey } from './shown-key.ts';
 import type { KeyRow } from './store.ts';
@@ -50,6 +49,9 @@ export const toApiKey = (row: UsedKeyRow, withheld: string | undefined, environm
   publicKey: row.publicKey,
   programId: row.programId,
   programName: row.programName,
+  trust: row.trust,
+  issuerId: row.issuerId,
+  hasIssuer: row.hasIssuer,
   environment: environments.nameOf(row.environment) ?? null,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
@@ -72,7 +74,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   leakedAt: toInstantOrNull(key.leakedAt),
   environment: key.environment,
   hint: key.hint,
-  publicKey: toPublicKeyOrNull(key.publicKey),
+  ...toShownIdentity(key),
   ...toProgramOf(key),
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
@@ -89,7 +91,7 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   leakedAt: toInstantOrNull(row.leakedAt),
   environment: row.environment,
   hint: row.hint,
-  publicKey: toPublicKeyOrNull(row.publicKey),
+  ...toShownIdentity(row),
   ...toProgramOf(row),
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),
@@ -112,7 +114,7 @@ export const toRotatedKey = ({ key, secret }: Rotation): RotatedKey => {
   return { id, nickname, key: secret.reveal(), ...times };
 };
 
-/** The response to the rotation of a public key. */
+/** The response to the rotation of a public key or a trust. */
 export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
   id: key.id,
   nickname: key.nickname,
@@ -122,12 +124,10 @@ export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
 });
 
 /** Absent for a key that no program made. */
-export const toProgramOf = ({
+const toProgramOf = ({
   programId,
   programName,
 }: Pick<KeyRow, 'programId' | 'programName'>): { readonly program?: KeyProgram } =>
   programId === null ? {} : { program: { id: programId, name: programName ?? programId } };
-
-const toPublicKeyOrNull = (stored: string | null): PublicKey | null => (stored === null ? null : toPublicKey(stored));
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));

@@ -56,8 +56,7 @@ function assertPublicClient(credential: string): void {
 /** The grant of a device code at the token endpoint (RFC 8628 section 3.4). */
 export const deviceGrant =
   (requests: DeviceRequests): Grant =>
-  async ({ body, credential }) => {
-    const { client_id: clientId = '', device_code: deviceCode = '' } = body;
+  async ({ client_id: clientId = '', device_code: deviceCode = '' }, credential) => {
     assertPublicClient(credential.kind);
     if (clientId === '') throw new DomainError('invalid_client');
     if (deviceCode === '')

@@ -18,6 +18,7 @@ import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/au
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
+import { removeIssuersTx, voidIssuersTx } from '../issuers/store.ts';
 import { removePasskeysTx } from '../passkeys/replay-store.ts';
 import {
   removeAppsTx,
@@ -160,6 +161,17 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     details: { narrowed: ['scopes', 'lifetimeSeconds'] },
   },
   program_removed: { action: 'program.removed', apply: removeProgramsTx },
+  // The journal has no settings of issuers, so a restored one accepts no token until its algorithms are stated again.
+  issuer_narrowed: {
+    action: 'issuer.updated',
+    apply: (tx, list) => voidIssuersTx(tx, list),
+    details: { narrowed: ['algorithms'], after: { algorithms: [] } },
+  },
+  issuer_removed: {
+    action: 'issuer.removed',
+    apply: (tx, list) => removeIssuersTx(tx, list),
+    always: (tx, list, now) => rememberDeletionsTx(tx, idsOf(list), now),
+  },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };
 

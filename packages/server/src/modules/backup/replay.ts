@@ -90,6 +90,9 @@ export interface Replayed {
   /** Programs that nobody can approve until their settings are stated again. */
   readonly programsNarrowed: number;
   readonly programsRemoved: number;
+  /** Issuers that accept no token until their algorithms are set again. */
+  readonly issuersNarrowed: number;
+  readonly issuersRemoved: number;
 }
 
 export interface ReplayResult {
@@ -121,6 +124,8 @@ const countOf = {
   file_applied: 'filesApplied',
   program_narrowed: 'programsNarrowed',
   program_removed: 'programsRemoved',
+  issuer_narrowed: 'issuersNarrowed',
+  issuer_removed: 'issuersRemoved',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -217,6 +222,8 @@ export const nothingReplayed: Replayed = {
   filesApplied: 0,
   programsNarrowed: 0,
   programsRemoved: 0,
+  issuersNarrowed: 0,
+  issuersRemoved: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

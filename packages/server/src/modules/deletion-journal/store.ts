@@ -180,6 +180,12 @@ const programsIn = (where: string) =>
     from {dated} join programs p on p.id = given.id where ${where}`);
 const findNarrowedPrograms = sql<FoundChange>('find_narrowed_programs', programsIn('p.updated_at < given.at'));
 const findRemovedPrograms = sql<FoundChange>('find_removed_programs', programsIn('p.created_at <= given.at'));
+// Each change of an issuer has a later time than the previous one, so a later change stands.
+const issuersIn = (where: string) =>
+  onList(`select ia.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join issuers i on i.id = cast(given.id as bigint) left join accounts ia on ia.pk = i.account_pk ${where}`);
+const findNarrowedIssuers = sql<FoundChange>('find_narrowed_issuers', issuersIn('where i.updated_at < given.at'));
+const findRemovedIssuers = sql<FoundChange>('find_removed_issuers', issuersIn(''));
 // The lookup is that of the hash.
 const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
   `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
@@ -226,6 +232,8 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   file_applied: findFiles,
   program_narrowed: findNarrowedPrograms,
   program_removed: findRemovedPrograms,
+  issuer_narrowed: findNarrowedIssuers,
+  issuer_removed: findRemovedIssuers,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

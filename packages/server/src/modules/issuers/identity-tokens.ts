@@ -116,8 +116,18 @@ function parseIdentityToken(text: string): ParsedToken | undefined {
   if (!isTextOrNull(sub) || !isTextOrNull(jti)) return undefined;
   if (!isNumericDate(iat) || !isNumericDate(exp) || !isNumericDate(nbf)) return undefined;
   return {
-    ...{ issuer: iss, audience, subject: sub, id: jti, keyId: kid, algorithm: alg, claims },
-    ...{ issuedAt: iat, expiresAt: exp, notBefore: nbf, signed, signature },
+    issuer: iss,
+    audience,
+    subject: sub,
+    id: jti,
+    keyId: kid,
+    algorithm: alg,
+    claims,
+    issuedAt: iat,
+    expiresAt: exp,
+    notBefore: nbf,
+    signed,
+    signature,
   };
 }
 

@@ -92,12 +92,15 @@ export class KeySets {
   }
 
   /**
-   * Fetches the set, for a person who wants to see it.
+   * The set that {@link find} uses from now on, for a person who wants to see it.
    * @returns the ids of its keys, or why it cannot be fetched
    */
   async show(source: Source): Promise<{ readonly keyIds: (string | null)[]; readonly failure: string | null }> {
     try {
-      const keys = source.jwks === null ? await this.#read(source) : this.#fixedSet(source.jwks);
+      const { keys } =
+        source.jwks === null
+          ? await this.#newest(source, this.#entryOf(source.id))
+          : { keys: this.#fixedSet(source.jwks) };
       return { keyIds: keys.map(({ id }) => id), failure: null };
     } catch (error) {
       return { keyIds: [], failure: failureOf(error).text };
@@ -138,17 +141,24 @@ export class KeySets {
     if (entry.waiting >= limits.issuerKeySetWaitingMax) throw unavailable(limits.issuerKeySetMsMax);
     entry.waiting++;
     try {
-      const earlier = await entry.fetching?.catch(() => undefined);
-      // A fetch that began before a forced refresh may return keys that the issuer has removed.
-      if (earlier && earlier.refreshes >= source.refreshes) return earlier;
-      const untilRetryMs = entry.failedMs + retryMs - this.#now();
-      if (untilRetryMs > 0) throw unavailable(untilRetryMs);
-      return await this.#fetch(source, entry);
+      return await this.#newest(source, entry, () => {
+        const untilRetryMs = entry.failedMs + retryMs - this.#now();
+        if (untilRetryMs > 0) throw unavailable(untilRetryMs);
+      });
     } catch (error) {
       throw error instanceof DomainError ? error : unavailable(retryMs, error);
     } finally {
       entry.waiting--;
     }
+  }
+
+  /** @param assertDue called before a fetch */
+  async #newest(source: Source, entry: Entry, assertDue: () => void = () => undefined): Promise<Fetched> {
+    const earlier = await entry.fetching?.catch(() => undefined);
+    // A fetch that began before a forced refresh may return keys that the issuer has removed.
+    if (earlier && earlier.refreshes >= source.refreshes) return earlier;
+    assertDue();
+    return this.#fetch(source, entry);
   }
 
   /** There are never two fetches of one issuer at once: those who wait share one. */
