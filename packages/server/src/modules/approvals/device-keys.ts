@@ -43,6 +43,9 @@ export interface IssuedKey {
 
 type Approved = NonNullable<DeviceData['approved']>;
 
+export const invalidDeviceCode = (): DomainError =>
+  new DomainError('invalid_grant', { detail: 'The device code is unknown, of another program, or used.' });
+
 /** Why an approved right does not yield a key any more. */
 const refusals: ReadonlySet<string> = new Set([
   'invalid_access_token',
@@ -133,12 +136,12 @@ export class DeviceKeys {
     const { keyId, usedAt, issuedAt, accountId, data } = row;
     const { approved } = data;
     if (keyId === null || usedAt === null || issuedAt === null || accountId === null || !approved)
-      throw new DomainError('invalid_grant');
-    if (now > usedAt + limits.deviceRepeatSeconds * 1_000) throw new DomainError('invalid_grant');
+      throw invalidDeviceCode();
+    if (now > usedAt + limits.deviceRepeatSeconds * 1_000) throw invalidDeviceCode();
     // Until then, the uses that other instances have verified may not be written.
     if (now < issuedAt + limits.deviceRepeatAfterSeconds * 1_000) throw new DomainError('slow_down');
     await flushUses();
-    if ((await readUses(db.usage, [keyId])).size > 0) throw new DomainError('invalid_grant');
+    if ((await readUses(db.usage, [keyId])).size > 0) throw invalidDeviceCode();
     const principal = principalOf(row, approved);
     try {
       const { key, secret } = await keyChanges.replaceUnchanged(
@@ -157,7 +160,7 @@ export class DeviceKeys {
       return { secret, keyId, nickname: key.nickname, scopes: splitScopes(key.scopes), expiresInSeconds };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      if (error.code === 'key_not_found' || error.code === 'not_key_owner') throw new DomainError('invalid_grant');
+      if (error.code === 'key_not_found' || error.code === 'not_key_owner') throw invalidDeviceCode();
       if (error.code === 'too_many_creations' || error.code === 'too_many_changes') throw new DomainError('slow_down');
       if (error.code === 'invalid_access_token') throw new DomainError('access_denied');
       throw error;
@@ -171,7 +174,7 @@ function heldRight(
   program: ProgramRow | undefined,
   now: number,
 ): { readonly row: RequestRow; readonly program: ProgramRow; readonly approved: Approved } {
-  if (!found || !program) throw new DomainError('invalid_grant');
+  if (!found || !program) throw invalidDeviceCode();
   // A rival has created the key: if its response is lost, a later poll replaces the secret.
   if (found.state === 'used') throw new DomainError('slow_down');
   const { approved } = found.data;

@@ -10,7 +10,7 @@ import type { PendingIds } from '../deletion-journal/pending-changes.ts';
 import { findProgram, type ProgramRow } from '../programs/store.ts';
 import type { ApprovalLimits } from '../rate-limits/approval-limits.ts';
 import type { ApprovalCodes } from './codes.ts';
-import type { DeviceKeys, IssuedKey } from './device-keys.ts';
+import { invalidDeviceCode, type DeviceKeys, type IssuedKey } from './device-keys.ts';
 import { PollPace } from './poll-pace.ts';
 import { hasEnded, lifetimeSecondsOf, rangeOf, requestMs } from './request-state.ts';
 import * as store from './store.ts';
@@ -78,7 +78,7 @@ export class DeviceRequests {
       };
     }
     // The program has been removed meanwhile.
-    throw new DomainError('invalid_client');
+    throw unknownProgram();
   }
 
   async #beginTx(tx: Transaction, request: store.NewRequest): Promise<boolean> {
@@ -104,7 +104,7 @@ export class DeviceRequests {
     const program = await this.#programOf(clientId);
     const hash = codes.hashOfDeviceCode(deviceCode);
     const row = hash && (await this.#requests.read(hash));
-    if (!row || row.programId !== program.id) throw new DomainError('invalid_grant');
+    if (!row || row.programId !== program.id) throw invalidDeviceCode();
     const now = clock.now();
     pending.requests.assertNone(row.id);
     if (row.state === 'denied') throw new DomainError('access_denied');
@@ -121,13 +121,16 @@ export class DeviceRequests {
   /** @throws DomainError `invalid_client`, `unavailable` */
   async #programOf(clientId: string): Promise<ProgramRow> {
     const program = isProgramId(clientId) ? await this.#programs.read(clientId) : undefined;
-    if (!program) throw new DomainError('invalid_client');
+    if (!program) throw unknownProgram();
     this.#options.pending.programs.assertNone(program.id);
     // Its settings must be stated again, after a restore.
     if (program.lifetimeSeconds === 0) throw new DomainError('access_denied');
     return program;
   }
 }
+
+export const unknownProgram = (): DomainError =>
+  new DomainError('invalid_client', { detail: 'No program has this client_id.' });
 
 const tooMany = (): DomainError =>
   new DomainError('too_many_device_requests', { retryAfterSeconds: limits.deviceIntervalSeconds });

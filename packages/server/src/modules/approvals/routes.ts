@@ -5,7 +5,7 @@ import { route, type Route } from '../../http/route.ts';
 import type { Grant } from '../short-lived-secrets/routes.ts';
 import type { Approvals } from './approvals.ts';
 import type { DeviceMail } from './device-mail.ts';
-import type { DeviceRequests } from './device-requests.ts';
+import { unknownProgram, type DeviceRequests } from './device-requests.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
@@ -58,7 +58,7 @@ export const deviceGrant =
   (requests: DeviceRequests): Grant =>
   async ({ client_id: clientId = '', device_code: deviceCode = '' }, credential) => {
     assertPublicClient(credential.kind);
-    if (clientId === '') throw new DomainError('invalid_client');
+    if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
     const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({ clientId, deviceCode });
