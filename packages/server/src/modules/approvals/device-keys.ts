@@ -160,6 +160,8 @@ export class DeviceKeys {
       return { secret, keyId, nickname: key.nickname, scopes: splitScopes(key.scopes), expiresInSeconds };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
+      // A rival has replaced it: if its response is lost too, a later poll replaces it again.
+      if ((await store.findRequest(db, row.id))?.issuedAt !== issuedAt) throw new DomainError('slow_down');
       if (error.code === 'key_not_found' || error.code === 'not_key_owner') throw invalidDeviceCode();
       if (error.code === 'too_many_creations' || error.code === 'too_many_changes') throw new DomainError('slow_down');
       if (error.code === 'invalid_access_token') throw new DomainError('access_denied');
