@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { KeyLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
+import { ProgramId } from './program-id.ts';
 import { Email, orNull, Role, Scope } from './schemas.ts';
 import { WebhookEventType, webhookEvents } from './webhooks.ts';
 
@@ -25,6 +26,15 @@ export const AppliedScope = Named('AppliedScope', {
 });
 export const AppliedAccount = Named('AppliedAccount', { email: Email, role: Type.Optional(Role), ...ofAccount });
 export const AppliedServiceAccount = Named('AppliedServiceAccount', { name: Name, ...ofAccount });
+export const AppliedProgram = Named('AppliedProgram', {
+  id: ProgramId,
+  name: Type.Optional(Name),
+  scopes: Type.Optional(Type.Array(Scope, { maxItems: limits.scopesPerKeyMax, uniqueItems: true })),
+  lifetimeSeconds: Type.Optional(
+    Type.Integer({ minimum: limits.programLifetimeSecondsMin, maximum: limits.programLifetimeSecondsMax }),
+  ),
+  state,
+});
 export const AppliedKey = Named('AppliedKey', {
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the secret, which has 256 random bits' }),
   serviceAccount: Type.Optional(Name),
@@ -59,5 +69,6 @@ export const ApplyFile = Named('ApplyFile', {
   serviceAccounts: list(AppliedServiceAccount),
   keys: list(AppliedKey),
   webhooks: list(AppliedWebhook),
+  programs: list(AppliedProgram),
 });
 export type ApplyFile = Static<typeof ApplyFile>;

@@ -11,6 +11,7 @@ import { Option, type Command } from 'commander';
 import { CliCommand, remoteMark, targetOptions, type SetStatus } from './command.ts';
 import { compactCommand } from './compact.ts';
 import { completionCommand } from './completion.ts';
+import { deviceProgramCommand } from './device-program.ts';
 import { doctorCommand } from './doctor.ts';
 import { UsageError } from './failure.ts';
 import { importCommand } from './import.ts';
@@ -52,6 +53,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     keyCommand(),
     serviceAccountCommand(),
     issuerCommand(setStatus),
+    deviceProgramCommand(),
     scopeCommand(),
     sessionCommand(),
     webhookCommand(setStatus),

@@ -29,6 +29,7 @@ export function wire(options: WiringOptions) {
     apply: new Apply({
       ...core,
       ...keys,
+      ...approvals,
       administration: accounts.administration,
       accounts: signIn.accounts.revocations,
       endpoints,

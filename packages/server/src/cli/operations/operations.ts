@@ -7,6 +7,7 @@ import { localIssuers, remoteIssuers, type IssuerOperations } from './issuers.ts
 import { localKeys, type KeyOperations } from './keys.ts';
 import { remoteKeys } from './remote-keys.ts';
 import { localOverview, remoteOverview, type OverviewOperations } from './overview.ts';
+import { localPrograms, remotePrograms, type ProgramOperations } from './programs.ts';
 import { localScopes, remoteScopes, type ScopeOperations } from './scopes.ts';
 import { localServiceAccounts, remoteServiceAccounts, type ServiceAccountOperations } from './service-accounts.ts';
 import { localSessions, remoteSessions, type SessionOperations } from './sessions.ts';
@@ -19,6 +20,7 @@ export interface Operations {
   readonly issuers: IssuerOperations;
   readonly keys: KeyOperations;
   readonly overview: OverviewOperations;
+  readonly programs: ProgramOperations;
   readonly scopes: ScopeOperations;
   readonly serviceAccounts: ServiceAccountOperations;
   readonly sessions: SessionOperations;
@@ -37,6 +39,7 @@ export async function withOperations<T>(run: (operations: Operations) => Promise
         issuers: localIssuers(context),
         keys: localKeys(context),
         overview: localOverview(context),
+        programs: localPrograms(context),
         scopes: localScopes(context),
         serviceAccounts: localServiceAccounts(context),
         sessions: localSessions(context),
@@ -51,6 +54,7 @@ export async function withOperations<T>(run: (operations: Operations) => Promise
     issuers: remoteIssuers(service),
     keys: remoteKeys(service, accounts),
     overview: remoteOverview(service),
+    programs: remotePrograms(service),
     scopes: remoteScopes(service),
     serviceAccounts: remoteServiceAccounts(service, accounts),
     sessions: remoteSessions(service),

@@ -65,7 +65,14 @@ class DryRun extends Error {
 }
 
 /** Keys first: the deletion of a service account deletes its keys without a step for each. */
-const removalOrder = ['key', 'webhook', 'scope', 'service_account', 'account'] as const satisfies EntryKind[];
+const removalOrder = [
+  'key',
+  'webhook',
+  'program',
+  'scope',
+  'service_account',
+  'account',
+] as const satisfies EntryKind[];
 
 export class Apply {
   readonly #options: ApplyOptions;
@@ -140,7 +147,9 @@ export class Apply {
    */
   #idOf({ kind, name }: FileEntry): string {
     if (kind === 'key') return String(this.#options.apiKeys.idOf(name));
+    // Of what has no random id. A program that was removed is not added again after a restore.
     if (kind === 'scope') return `scope ${name}`;
+    if (kind === 'program') return store.appliedProgramId(name);
     const text = Buffer.from(`id of an applied entry\0${kind}\0${name}`);
     const prefix = kind === 'webhook' ? 'whe' : 'acc';
     return `${prefix}_${toBase62(this.#options.hash.mac(text).subarray(0, 16), 22)}`;
@@ -221,7 +230,7 @@ async function setTx(run: Run, entry: FileEntry, id: string, row: store.EntryRow
 
 /** The id of the object: the one of the row, of a person with the email address, or the one that it will have. */
 async function targetOf(run: Run, { kind, name }: FileEntry, id: string, row?: store.EntryRow): Promise<string> {
-  if (kind === 'scope') return name;
+  if (kind === 'scope' || kind === 'program') return name;
   if (row?.target) return row.target;
   // Persons have unique email addresses: one that exists is meant.
   return (kind === 'account' && !row ? await store.findPerson(run.tx, name) : undefined) ?? id;

@@ -37,6 +37,7 @@ export type FileEntry = Placed &
     | { readonly kind: 'service_account'; readonly given: Given<'serviceAccounts'> }
     | { readonly kind: 'key'; readonly given: Given<'keys'> }
     | { readonly kind: 'webhook'; readonly given: Given<'webhooks'>; readonly secret: Secret | undefined }
+    | { readonly kind: 'program'; readonly given: Given<'programs'> }
   );
 export type EntryKind = FileEntry['kind'];
 export type EntryOf<Kind extends EntryKind> = Extract<FileEntry, { readonly kind: Kind }>;
@@ -106,7 +107,7 @@ interface SecretFiles {
 }
 
 function entriesOf(file: ApplyFile, report: Report, secretFiles: SecretFiles): FileEntry[] {
-  const { scopes = [], accounts = [], serviceAccounts = [], keys = [], webhooks = [] } = file;
+  const { scopes = [], accounts = [], serviceAccounts = [], keys = [], webhooks = [], programs = [] } = file;
   const seen = new Set<string>();
   /** @param member that has the name */
   const placed = (pointer: string, member: string, name: string, state: string | undefined): Placed => {
@@ -143,6 +144,11 @@ function entriesOf(file: ApplyFile, report: Report, secretFiles: SecretFiles): F
       const place = placed(pointer, 'name', nameOf(given.name, `${pointer}/name`, report), given.state);
       const secret = place.isAbsent ? undefined : secretOf(given, pointer, report, secretFiles);
       return { ...place, kind: 'webhook', given, secret } as const;
+    }),
+    ...programs.map((given, index) => {
+      const place = placed(`/programs/${index}`, 'id', given.id, given.state);
+      if (!place.isAbsent && given.name === undefined) report(`${place.pointer}/name`, 'This field is required.');
+      return { ...place, kind: 'program', given } as const;
     }),
   ];
 }

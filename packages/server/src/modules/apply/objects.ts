@@ -11,6 +11,8 @@ import { deleteKeyTx } from '../api-keys/deletion-store.ts';
 import { toTime } from '../api-keys/key-request.ts';
 import { keyDeletions, type Revocation } from '../deletion-journal/revocation.ts';
 import { setEntitlementsTx } from '../scope-catalogue/entitlements.ts';
+import type { Programs } from '../programs/programs.ts';
+import { findProgram } from '../programs/store.ts';
 import { deleteScopeTx, setScopeTx } from '../scope-catalogue/scope-catalogue.ts';
 import { findScope } from '../scope-catalogue/store.ts';
 import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
@@ -25,6 +27,7 @@ export interface ObjectServices {
   readonly apiKeys: ApiKeys;
   readonly endpoints: Endpoints;
   readonly keyChanges: KeyChanges;
+  readonly programs: Programs;
   readonly serviceAccounts: ServiceAccounts;
 }
 
@@ -194,10 +197,26 @@ function declared({ given: { url = '', events = [] }, secret }: EntryOf<'webhook
   return { id, url, events, secret };
 }
 
+const program: Kind<'program'> = {
+  stateOf: async ({ tx }, id) => existing((await findProgram(tx, id)) !== undefined),
+  async create({ tx, services, principal, now }, { given: { state: _state, name = '', ...settings } }) {
+    await services.programs.prepare({ principal, now }, { ...settings, name })(tx);
+  },
+  async change({ tx, services, principal, now, recorded }, { given: { state: _state, id, ...settings } }) {
+    const made = await services.programs.changeTx(tx, { principal, now }, id, settings);
+    recorded.push(...made.recorded);
+    return made.changed;
+  },
+  async remove({ tx, services, principal, now, recorded }, id) {
+    recorded.push(...(await services.programs.removeTx(tx, { principal, now }, id)));
+  },
+};
+
 export const kinds: { readonly [Name in EntryKind]: Kind<Name> } = {
   scope,
   account,
   service_account: serviceAccount,
   key,
   webhook,
+  program,
 };

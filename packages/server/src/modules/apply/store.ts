@@ -110,10 +110,13 @@ export const findAppliedKey = (
 export const wasKeyDeleted = async (reader: Reader, id: number): Promise<boolean> =>
   ((await reader.get(countDeleted, [id, String(id)]))?.count ?? 0) > 0;
 
+/** The id of the entry of a program. */
+export const appliedProgramId = (id: string): string => `program ${id}`;
+
 /**
  * Remembers deletions of the deletion journal that a restored database lacks together with what was deleted: the ids of what
  * `keyreeve apply` creates derive from its entries.
- * @param ids of accounts or webhook endpoints
+ * @param ids of accounts, webhook endpoints or entries
  */
 export const rememberDeletionsTx = async (tx: Transaction, ids: readonly string[], now: number): Promise<void> =>
   void (await tx.run(remember, [JSON.stringify(ids), now]));

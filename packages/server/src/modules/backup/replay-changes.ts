@@ -12,7 +12,7 @@ import {
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
 import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx, rememberMissingTx } from '../api-keys/bulk-store.ts';
-import { raiseGenerationTx, rememberDeletionsTx } from '../apply/store.ts';
+import { appliedProgramId, raiseGenerationTx, rememberDeletionsTx } from '../apply/store.ts';
 import { endLeakedSecretsTx, rememberLeakedSecretsTx } from '../leaks/replay.ts';
 import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
@@ -160,7 +160,11 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     apply: voidProgramsTx,
     details: { narrowed: ['scopes', 'lifetimeSeconds'] },
   },
-  program_removed: { action: 'program.removed', apply: removeProgramsTx },
+  program_removed: {
+    action: 'program.removed',
+    apply: removeProgramsTx,
+    always: (tx, list, now) => rememberDeletionsTx(tx, idsOf(list).map(appliedProgramId), now),
+  },
   // The journal has no settings of issuers, so a restored one accepts no token until its algorithms are stated again.
   issuer_narrowed: {
     action: 'issuer.updated',

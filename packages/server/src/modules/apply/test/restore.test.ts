@@ -27,6 +27,7 @@ const content = {
   webhooks: [
     { name: 'siem', url: 'https://example.com/hooks', events: ['api_key.deleted'], secretFile: 'webhook.secret' },
   ],
+  programs: [{ id: 'acme-cli', name: 'Acme CLI' }],
 } as const satisfies Content;
 const kept = [
   'keep_deleted scope gone',
@@ -34,10 +35,11 @@ const kept = [
   'keep_deleted service_account closed',
   `keep_deleted key ${sha256.slice(0, 24)}`,
   'keep_deleted webhook siem',
+  'keep_deleted program acme-cli',
 ];
 
 async function deleteByHand(services: Services): Promise<void> {
-  const { apiKeys, scopeCatalogue, accounts, serviceAccounts, webhooks } = services;
+  const { apiKeys, scopeCatalogue, accounts, serviceAccounts, webhooks, programs } = services;
   const id = apiKeys.idOf(sha256);
   await apiKeys.delete(operator, await apiKeys.ownerOf(id), id);
   await scopeCatalogue.delete(operator, 'gone');
@@ -46,6 +48,7 @@ async function deleteByHand(services: Services): Promise<void> {
     if (name === 'closed') await serviceAccounts.delete(operator, account);
   const [endpoint] = await webhooks.endpoints.list();
   await webhooks.endpoints.delete(operator, endpoint?.id ?? '');
+  await programs.remove(operator, 'acme-cli', false);
 }
 
 for (const [when, isApplied] of Object.entries({ after: true, before: false }))

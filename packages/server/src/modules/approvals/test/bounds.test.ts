@@ -35,10 +35,10 @@ testOnBoth('guesses from 1,000 client IP ranges end at the bound, and an honest 
   );
   const counts = new Map<number, number>();
   for (const { status } of guesses) counts.set(status, (counts.get(status) ?? 0) + 1);
-  assert.deepEqual([...counts].toSorted(), [
-    [404, limits.wrongCodesPerAccountMax],
-    [429, 1_000 - limits.wrongCodesPerAccountMax],
-  ]);
+  assert.deepEqual(Object.fromEntries(counts), {
+    404: limits.wrongCodesPerAccountMax,
+    429: 1_000 - limits.wrongCodesPerAccountMax,
+  });
   const blocked = await at.send('lookup', { code }, { by: thief, clientIp: ipOf(1_001) });
   assertRejected(blocked, 'too_many_codes');
   assert.equal(blocked.headers.get('retry-after'), '3600');

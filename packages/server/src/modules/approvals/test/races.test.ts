@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits, type DeviceKey } from '@keyreeve/contract';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { errorOf, newDeviceClient, type DeviceClient } from '../../../../test-kit/device-client.ts';
-import { bearer, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
+import { bearer, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 
 const pollsAtOnce = 500;
 
