@@ -31,7 +31,7 @@ export const Approval = Named(
       $id: 'ApprovalState',
       description: '`used`: the program has fetched its API key',
     }),
-    program: Type.Object({ id: ProgramId, name: Text('Acme CLI') }),
+    program: Named('ApprovalProgram', { id: ProgramId, name: Text('Acme CLI') }),
     clientRange: Text('203.0.113.0/24', 'The client IP range of the program: /24 of IPv4, /48 of IPv6'),
     isOwnRange: Type.Boolean({ description: 'Whether the request about the approval comes from the same range' }),
     createdAt: Instant,
