@@ -16,8 +16,7 @@ import { mayJudge } from '../../foundation/database/key-rules.ts';
 
 // A secret that a previous public key or trust issued ends with the overlap, and its use is a use of the previous one.
 const ofKey = (dialect: Dialect): string => `${stateColumns(dialect)}, p.expires_at as "overlapEndsAt"`;
-const ofSecret =
-  's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt", s.issuer_id as "secretIssuerId"';
+const ofSecret = 's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt", s.issuer_id as "secretIssuerId"';
 const columns = {
   sqlite: `${ofKey('sqlite')}, ${ofSecret}`,
   postgres: `${ofKey('postgres')}, ${ofSecret}, ${databaseTime.postgres} as "readAt"`,
