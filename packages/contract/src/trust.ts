@@ -63,7 +63,6 @@ export type Trust = Static<typeof Trust>;
 export const tokenRejections = {
   claims: 'A claim of the trust is missing in the token, or has another value.',
   used: 'The token was exchanged before, and the issuer’s tokens are accepted once.',
-  no_id: 'The issuer’s tokens are accepted once, and the token has no `jti`.',
   restored: 'The token was issued before the last restore, which has lost the record of used tokens.',
   disabled: 'The key or its account is disabled.',
   expired: 'The key or the token expires within a second.',

@@ -63,7 +63,6 @@ export const deTrust: TrustTexts = {
   reasons: {
     claims: 'Ein Claim weicht vom vertrauten ab oder fehlt.',
     used: 'Das Token wurde schon eingetauscht. Token dieses Ausstellers werden einmal angenommen.',
-    no_id: 'Dem Token fehlt „jti“, und Token dieses Ausstellers werden einmal angenommen.',
     restored: 'Das Token wurde vor der letzten Wiederherstellung der Datenbank ausgestellt.',
     disabled: 'Der Schlüssel oder sein Konto ist deaktiviert.',
     expired: 'Der Schlüssel oder das Token läuft innerhalb einer Sekunde ab.',

@@ -61,7 +61,6 @@ export const enTrust = {
   reasons: {
     claims: 'A claim differs from the trusted one or is missing.',
     used: 'The token was exchanged before. Tokens of this issuer are accepted once.',
-    no_id: 'The token has no “jti”, and tokens of this issuer are accepted once.',
     restored: 'The token was issued before the last restore of the database.',
     disabled: 'The key or its account is disabled.',
     expired: 'The key or the token expires within a second.',

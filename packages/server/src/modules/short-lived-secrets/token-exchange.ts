@@ -152,14 +152,13 @@ export class TokenExchange {
   }
 
   async #reasonAgainst(
-    { token, issuer, isMatching }: Proved,
+    { token, isMatching }: Proved,
     used: UsedToken | undefined,
     { state, ...at }: Request & { readonly end: number },
   ): Promise<TokenRejection | undefined> {
     if (!isMatching) return 'claims';
     const reason = reasonAgainst(state, at, this.#ranges);
-    if (reason || issuer.replay !== 'once') return reason;
-    if (!used) return 'no_id';
+    if (reason || !used) return reason;
     // The clock of the issuer may be ahead.
     const latestMs = (state.restoredAt ?? -Infinity) + limits.identityTokenSkewSeconds * 1_000;
     if (token.issuedAt * 1_000 < latestMs) return 'restored';
@@ -226,9 +225,11 @@ function candidatesOf(state: TrustState, now: number): Candidate[] {
   return [current, { trust: toTrust(previousTrust), issuerId: previousIssuerId, prover: previous }];
 }
 
-/** Of a token that is accepted once; undefined without the claim `jti`, and for an issuer whose tokens are accepted until they expire. */
+/** Of a token that is accepted once, which has a `jti`; undefined for an issuer whose tokens are accepted until they expire. */
 function usedTokenOf({ token, issuer }: Proved): UsedToken | undefined {
-  if (issuer.replay !== 'once' || token.id === null) return undefined;
+  if (issuer.replay !== 'once') return undefined;
+  // `IdentityTokens.verify` rejects it before.
+  if (token.id === null) throw new Error('A token that is accepted once has no jti.');
   const expiresAt = Math.ceil(token.expiresAt) + limits.identityTokenSkewSeconds + limits.clockSkewSeconds;
   return { issuerId: issuer.id, token: digestOf('sha256', token.id, 'buffer'), expiresAt: expiresAt * 1_000 };
 }
