@@ -25,6 +25,7 @@ export const logEvents = {
   ],
   single_sign_on_failed: ['warn, debug', 'a single sign-on failed, with [`reason`](single-sign-on.md) and `err`'],
   assertion_rejected: ['info', 'the `reason` of an [`invalid_grant`](public-keys.md)'],
+  identity_token_rejected: ['info', 'the `reason` of a rejected [identity token](workload-identity.md)'],
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
     'warn',

@@ -23,6 +23,7 @@ import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
 import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
+import { TokenExchange } from '../../modules/short-lived-secrets/token-exchange.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
 import { wireIssuers } from './issuers.ts';
@@ -55,6 +56,7 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
     ...owners,
     ...issuers,
     ...verification,
+    ...wireExchanges(wiring, issuers),
     ...wireLeaks(wiring, options),
     ...wireUpkeep(wiring, keyChanges),
     keyTokens: new KeyTokens({ ...core, keyChanges }),
@@ -85,7 +87,7 @@ function wireVerification(
   },
   { accounts, tokens }: SignInServices,
 ) {
-  const { config, core, issuer, keys, log, requestLog } = wiring;
+  const { config, core, issuer, keys, log } = wiring;
   const rules = keyRulesOf(wiring);
   const uses = new UseRecords(core.db, new UseCollector(), config.usageDays > 0);
   const quotaNotices = new QuotaNotices({
@@ -103,14 +105,26 @@ function wireVerification(
     uses: uses.collector,
     onQuotaReached: (quota) => quotaNotices.add(quota),
   });
-  const exchange = new Exchange({
-    ...core,
-    ...rules,
-    bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
-    audience: issuer,
-    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
-  });
-  return { uses, quotaNotices, pending, draws, limiter, verifier, exchange };
+  return { uses, quotaNotices, pending, draws, limiter, verifier };
+}
+
+/** What issues short-lived secrets. */
+function wireExchanges(wiring: WiringCore, { identityTokens }: ReturnType<typeof wireIssuers>) {
+  const { config, core, issuer, keys, requestLog } = wiring;
+  const bucketHash = config.isRateLimited ? keys.rateLimitBucket : undefined;
+  const parts = { ...core, ...keyRulesOf(wiring), bucketHash };
+  return {
+    exchange: new Exchange({
+      ...parts,
+      audience: issuer,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
+    }),
+    tokenExchange: new TokenExchange({
+      ...parts,
+      identityTokens,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'identity_token_rejected', reason }, { keyId }),
+    }),
+  };
 }
 
 function wireLeaks(wiring: WiringCore, { pending }: Pick<ApiKeys, 'pending'>) {

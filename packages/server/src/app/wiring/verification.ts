@@ -72,6 +72,7 @@ export function wireVerifier(core: VerificationCore, { pending, ...parts }: Veri
     limiter,
     pendingKeyChanges: pending.keys,
     pendingAccountChanges: pending.accounts,
+    pendingIssuerChanges: pending.issuers,
     pendingScopeChanges: parts.hasCatalogue ? pending.scopes : undefined,
   });
   return { limiter, verifier };

@@ -43,7 +43,7 @@ export async function parseTrust(
   audiences: Audiences,
 ): Promise<ParsedTrust> {
   const claims = parseClaims(named);
-  const allowed = [audiences.publicUrl, ...audiences.others];
+  const allowed = allowedAudiences(audiences);
   if (audience !== undefined && !allowed.includes(audience))
     throw invalid(
       'audience',
@@ -96,6 +96,9 @@ function valueOf(name: string, value: unknown): ClaimValue {
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return value as ClaimValue;
   throw invalidClaim(name, `Expected a text of 1 to ${charsMax} characters, an integer or a boolean.`);
 }
+
+/** Those that a trust may name, and that a token may have. */
+export const allowedAudiences = ({ publicUrl, others }: Audiences): string[] => [publicUrl, ...others];
 
 /** @param stored {@link parseTrust} */
 export const toTrust = (stored: string): StoredTrust => JSON.parse(stored) as StoredTrust;

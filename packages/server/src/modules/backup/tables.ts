@@ -27,6 +27,7 @@ export const tables: readonly Table[] = [
       last_backup_at: 'integer',
       usage_generation: 'text',
       usage_commits: 'integer',
+      restored_at: 'integer',
     },
     isInBackup: true,
   },

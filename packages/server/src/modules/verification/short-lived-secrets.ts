@@ -23,7 +23,10 @@ export class ShortLivedSecrets {
   start(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const form = shortLivedFormOf(text);
     if (form !== 'key') return this.#results.answerWith(form, conditions, answer, fail);
-    const answerTo = (key: KeyState | undefined): void => this.#results.answerFor(key, conditions, answer, fail);
+    const answerTo = (key: KeyState | undefined): void => {
+      if (typeof key?.secretIssuerId === 'number') this.#options.pendingIssuerChanges.assertNone(key.secretIssuerId);
+      this.#results.answerFor(key, conditions, answer, fail);
+    };
     this.#reader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);
   }
 }

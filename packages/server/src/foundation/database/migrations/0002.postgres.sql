@@ -70,3 +70,6 @@ create table key_tokens (
   claims text,
   primary key (key_id, is_accepted, slot)
 );
+
+-- The last restore of a backup or replay of the deletion journal, which may have lost rows of used_tokens; null: none.
+alter table installation add column restored_at bigint;
