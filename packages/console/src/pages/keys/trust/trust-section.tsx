@@ -17,10 +17,7 @@ export function UseSection({ of: { id, trust } }: { readonly of: KeyDetails }) {
       <Section title={text.keys.use} description={trustText.stepIntro}>
         <WorkflowStep trust={trust} keyId={id} />
       </Section>
-      <Section
-        title={trustText.trust}
-        description={trustText.trustIntro}
-        >
+      <Section title={trustText.trust} description={trustText.trustIntro}>
         {trust.issuerState === 'removed' && <Notice tone="warning">{trustText.issuerRemoved}</Notice>}
         <Facts
           facts={[
