@@ -68,6 +68,7 @@ const defaults: Config = {
   keyPrefixesAccepted: [],
   environments: [],
   forwardEnvironments: 'first',
+  isBasicForwarded: false,
   scopes: 'open',
   jwtAlg: 'ES256',
   accessTokenTtlSeconds: 600,

@@ -20,12 +20,7 @@ export function UseSection({ of: { id, trust } }: { readonly of: KeyDetails }) {
       <Section
         title={trustText.trust}
         description={trustText.trustIntro}
-        badge={
-          <Badge tone={trust.issuerState === 'declared' ? 'good' : 'bad'}>
-            {trustText.issuerStates[trust.issuerState]}
-          </Badge>
-        }
-      >
+        >
         {trust.issuerState === 'removed' && <Notice tone="warning">{trustText.issuerRemoved}</Notice>}
         <Facts
           facts={[
