@@ -13,7 +13,7 @@ import { issuerRequests } from './issuer-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
 import { scopeRequests } from './scope-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
-import { requestsWithoutCredential } from './requests-without-credential.ts';
+import { read, requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
@@ -120,11 +120,6 @@ const ofManagers =
     const administrator = await newAdministrator(app, newEmail());
     return administer(app, administrator, method, `accounts/${serviceId}/managers${path(accountId)}`);
   };
-
-const read =
-  (path: string): Send =>
-  ({ client: { app } }) =>
-    app.call('GET', path);
 
 /** One for each route, by its id. */
 const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> => ({
@@ -334,13 +329,6 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   ...passkeyRequests(newEmail),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
-  verifyEmailPage: read('/account/verify-email'),
-  resetPasswordPage: read('/account/reset-password'),
-  changeEmailPage: read('/account/change-email'),
-  undoEmailChangePage: read('/account/undo-email-change'),
-  acceptEmailPage: read('/account/accept-email'),
-  acceptInvitationPage: read('/account/accept-invitation'),
-  changePasswordPage: read('/.well-known/change-password'),
   getRoot: read('/'),
   live: read('/health/live'),
   ready: read('/health/ready'),
