@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
+import { newTrustedKey } from '../server/test-kit/trusted-key.ts';
 import { until } from '../server/test-kit/until.ts';
 import type { ReplayedAnswer } from './guard-table.ts';
 import type { ExchangeStart, LibraryProgram } from './library-program.ts';
@@ -290,6 +291,33 @@ export const exchangeRules: readonly Rule[] = [
     },
   },
 ];
+
+/** With a real service and a token of a real issuer, until the key is deleted. */
+export async function checkRealExchange(program: LibraryProgram): Promise<void> {
+  await using trusted = await newTrustedKey();
+  using folder = newTempFolder();
+  const file = join(folder.path, 'token');
+  const { app, keyId: id } = trusted;
+  const source = await program.startExchange({ url: app.url, keyId: id, token: ['file', file] });
+  const next = async (token?: string): Promise<Awaited<ReturnType<LibraryProgram['secret']>>> => {
+    if (token !== undefined) writeFileSync(file, token);
+    return program.secret(source);
+  };
+  const { secret: first = '' } = await next(trusted.token());
+  assert.equal(await trusted.isAccepted(first), true);
+  // Of a token with a life of 300 s, which bounds that of the secret. It is accepted once, and the secret is still valid.
+  await program.moveClock(source, 240_000);
+  assert.deepEqual((await next()).secret, first);
+  await program.moveClock(source, pauseMs);
+  const { secret: second = '' } = await next(trusted.token());
+  assert.notEqual(second, first);
+  assert.equal(await trusted.isAccepted(second), true);
+  await trusted.send('DELETE', `/auth/api-keys/${id}`);
+  assert.equal(await trusted.isAccepted(second), false);
+  await program.drop(source, second);
+  const { failure } = await next(trusted.token());
+  assert.deepEqual([failure?.status, failure?.code], [400, 'invalid_grant']);
+}
 
 async function secretOf(source: Source): Promise<string | undefined> {
   const { secret, failure } = await source.secret();
