@@ -7,7 +7,7 @@ export const issuerLimits = {
   issuerUrlCharsMax: limit(512, 'The URL of an issuer.', 'issuer_url_refused'),
   issuerClaimsMax: limit(10, 'Id claims of an issuer, and list claims.', 'invalid_request'),
   issuerClaimCharsMax: limit(256, 'The JSON pointer of a claim.'),
-  issuerFixedKeySetBytesMax: limit(32_768, 'A fixed JWK set of an issuer, as JSON in UTF-8.', 'invalid_request'),
+  issuerFixedKeySetBytesMax: limit(12_288, 'A fixed JWK set of an issuer, as JSON in UTF-8.', 'invalid_request'),
   issuerLifetimeSeconds: limit(3_600, 'Lifetime of identity tokens of an issuer, if no other is set.'),
   issuerLifetimeSecondsMin: limit(60, 'The shortest of them.', 'invalid_request'),
   // Entra dates tokens of managed identities back by 5 minutes.

@@ -10,6 +10,8 @@ import { route } from './route.ts';
 import { Text } from './schemas.ts';
 
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** RFC 6749 section 4.4. */
+export const clientCredentialsGrant = 'client_credentials';
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 /** RFC 8693 section 3. */
@@ -25,8 +27,11 @@ const fixedAudience = 'a short-lived secret is for every service that verifies c
 /** Further parameters are ignored (RFC 6749 section 3.2). */
 export const ExchangeBody = Type.Object(
   {
-    grant_type: Text(jwtBearerGrant, `Or \`${tokenExchangeGrant}\``),
-    client_id: Type.Optional(Text('4830184710273911', 'The id of an API key with a trust')),
+    grant_type: Text(jwtBearerGrant, `Or \`${tokenExchangeGrant}\` or \`${clientCredentialsGrant}\``),
+    client_id: Type.Optional(Text('4830184710273911', 'The id of an API key with a trust or a secret')),
+    client_secret: Type.Optional(
+      Text('krv_…', `For \`${clientCredentialsGrant}\` without Basic: the secret of the API key`),
+    ),
     assertion: Type.Optional(
       Text('eyJhbGciOiJFZERTQSIsImtpZCI6IjE4…', 'A JWT: signed with the private key, or the identity token'),
     ),
@@ -56,16 +61,23 @@ export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
 /** RFC 6749 section 5.2, RFC 8693 section 2.2.2. */
 export const OAuthError = Named('OAuthError', {
-  error: Type.Enum(['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'invalid_target']),
+  error: Type.Enum([
+    'invalid_request',
+    'invalid_client',
+    'invalid_grant',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'invalid_target',
+  ]),
   error_description: Text('The assertion is malformed, expired, …'),
 });
 export type OAuthError = Static<typeof OAuthError>;
 
 export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/token', {
   tag: 'API keys',
-  summary: 'Exchange an assertion or an identity token for a short-lived secret',
+  summary: 'Exchange an assertion, an identity token or the secret of an API key for a short-lived secret',
   description:
-    'For API keys with a public key: RFC 7523 section 2.1. The JWT has the header `kid` and the claims `iss`, `sub`, `aud`, `iat`, `exp` and `jti`. Each works once. For API keys with a trust: RFC 7523 section 2.1 or RFC 8693, with the id of the key as `client_id`. A response with status 400 has the format of RFC 6749 section 5.2.',
+    'For API keys with a public key: RFC 7523 section 2.1. The JWT has the header `kid` and the claims `iss`, `sub`, `aud`, `iat`, `exp` and `jti`. Each works once. For API keys with a trust: RFC 7523 section 2.1 or RFC 8693, with the id of the key as `client_id`. For API keys with a secret: RFC 6749 section 4.4, with the id and the secret of the key as `client_id` and `client_secret`, or as Basic. A response with status 400 or 401 has the format of RFC 6749 section 5.2.',
   auth: 'none',
   body: { type: 'form', schema: ExchangeBody, bytesMax: limits.exchangeBodyBytesMax },
   success: {
@@ -77,6 +89,7 @@ export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/to
   errorFormat: 'oauth',
   errors: [
     'invalid_request',
+    'invalid_client',
     'invalid_grant',
     'unsupported_grant_type',
     'invalid_scope',

@@ -223,9 +223,7 @@ const signedInDer = ({ privateKey }: IssuerKey, text: string): string =>
   `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'der' }).toString('base64url')}`;
 
 const pemOf = ({ jwk }: IssuerKey): string =>
-  createPublicKey({ key: { ...jwk }, format: 'jwk' })
-    .export({ type: 'spki', format: 'pem' })
-    .toString();
+  createPublicKey({ key: { ...jwk }, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
 
 /** The last character of 256 bytes in base64url has four unused bits. */
 function withUnusedBits(token: string): string {

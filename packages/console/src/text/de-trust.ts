@@ -13,6 +13,9 @@ export const deTrust: TrustTexts = {
   },
   issuer: 'Aussteller',
   issuerHint: 'Der Claim „iss“ seiner Identitätstoken. Ein Administrator muss ihn hinzugefügt haben.',
+  unknownIssuer: 'Kein Aussteller mit dieser URL ist deklariert. Ein Administrator kann ihn hinzufügen.',
+  noId: (names: string) => `Der Aussteller verlangt einen Claim mit einer ID: ${names}.`,
+  audienceRefused: 'Diese Audience ist nicht erlaubt. Der Betreiber erlaubt andere als die öffentliche URL.',
   claim: {
     repositoryId: 'ID des Repositorys',
     repositoryIdHint: 'Eine Zahl. Sie erhalten sie mit: gh api repos/OWNER/NAME --jq .id',
@@ -46,7 +49,7 @@ export const deTrust: TrustTexts = {
   stepIntro: 'Das Programm tauscht ein Identitätstoken gegen ein Geheimnis, das höchstens 10 Minuten gilt.',
   trust: 'Vertrauen',
   trustIntro: 'Der Schlüssel gibt für Identitätstoken mit diesen Claims kurzlebige Geheimnisse aus.',
-  issuerStates: { declared: 'Angenommen', removed: 'Entfernt' },
+  issuerStates: { declared: 'Deklariert', removed: 'Entfernt' },
   issuerRemoved:
     'Der Aussteller wurde entfernt, deshalb gibt der Schlüssel keine Geheimnisse mehr aus. Ändern Sie das Vertrauen, nachdem ein Administrator den Aussteller wieder hinzugefügt hat.',
   rotate: 'Vertrauen ändern',

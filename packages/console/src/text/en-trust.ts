@@ -11,6 +11,9 @@ export const enTrust = {
   },
   issuer: 'Issuer',
   issuerHint: 'The claim “iss” of its identity tokens. An administrator must have added it.',
+  unknownIssuer: 'No issuer with this URL is declared. An administrator can add it.',
+  noId: (names: string) => `The issuer requires a claim with an ID: ${names}.`,
+  audienceRefused: 'This audience is not allowed. The operator allows others than the public URL.',
   claim: {
     repositoryId: 'Repository ID',
     repositoryIdHint: 'A number. Print it with: gh api repos/OWNER/NAME --jq .id',
@@ -44,7 +47,7 @@ export const enTrust = {
   stepIntro: 'The program exchanges an identity token for a secret that is valid for at most 10 minutes.',
   trust: 'Trust',
   trustIntro: 'The key issues short-lived secrets for identity tokens with these claims.',
-  issuerStates: { declared: 'Accepted', removed: 'Removed' },
+  issuerStates: { declared: 'Declared', removed: 'Removed' },
   issuerRemoved:
     'The issuer has been removed, so the key issues no more secrets. Change the trust after an administrator has added the issuer again.',
   rotate: 'Change trust',

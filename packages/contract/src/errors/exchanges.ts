@@ -1,9 +1,18 @@
-/** Errors of the exchange of assertions and identity tokens (RFC 6749 section 5.2). Part of the registry in ../errors.ts. */
+/** Errors of the exchange of assertions, identity tokens and secrets of API keys (RFC 6749 section 5.2). Part of the registry in ../errors.ts. */
 import type { ErrorDefinition } from './definition.ts';
 import { waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
 export const exchangeErrors = {
+  invalid_client: {
+    status: 401,
+    title: 'The client is not authenticated',
+    meaning:
+      'Send the id and the secret of an API key as client id and client secret. The key must be valid for this client, without a public key, a trust, and scopes that begin with `keyreeve:`. The response is the same for each cause.',
+    cause:
+      'The API key is unknown, disabled, expired or limited to other IP ranges; the id belongs to another key; the key has a public key, a trust, or a scope that begins with `keyreeve:`; or the secret is a short-lived one. The log of the server contains the cause.',
+    fix: 'Compare the client id with the `id` of the key, and the client secret with its newest secret. Send both as Basic or in the body, not in both.',
+  },
   invalid_grant: {
     status: 400,
     title: 'The assertion or identity token is not accepted',
@@ -17,7 +26,7 @@ export const exchangeErrors = {
     status: 400,
     title: 'The grant type is not supported',
     meaning:
-      'The values of `grant_type` are `urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523) and `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693).',
+      'The values of `grant_type` are `urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523), `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693) and `client_credentials` (RFC 6749).',
     cause: 'The value of `grant_type` is another one.',
     fix: 'Send one of these values. For tokens of an account, call `POST /auth/token`.',
   },

@@ -113,7 +113,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...tokenRoutes(tokenPairs),
     ...passkeySignInRoutes(options.passkeySignIns),
     ...firstAdministratorRoutes(options.firstAdministrator),
-    // A client with an assertion, which it signed with the private key of an API key, or with an identity token
+    // A client with an assertion, which it signed with the private key of an API key, with an identity token, or with the id and the
+    // secret of an API key
     ...exchangeRoutes(options),
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),

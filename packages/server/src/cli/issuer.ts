@@ -53,13 +53,13 @@ export function issuerCommand(setStatus: SetStatus): Command {
       .argument('<id>', 'id of the issuer')
       .json()
       .remote('administrator')
-      .examples(`keyreeve issuer ${name} 4830184710273911${options}`) as CliCommand;
+      .examples(`keyreeve issuer ${name} 4830184710273911${options}`);
   forOne('show', 'Show the settings of an issuer.').action(show);
   withSettings(
     issuer
       .command('change')
       .description('Change an issuer. What the options do not name stays as it is.')
-      .argument('<id>', 'id of the issuer') as CliCommand,
+      .argument('<id>', 'id of the issuer'),
   )
     .option('--jwks <file>', 'fixed JWK set instead of the earlier keys')
     .option('--fetch', 'fetch the JWK set from the issuer instead of a fixed one')
@@ -75,8 +75,8 @@ export function issuerCommand(setStatus: SetStatus): Command {
 }
 
 /** Options for the settings of an issuer. */
-const withSettings = (command: Command): CliCommand =>
-  (command as CliCommand)
+const withSettings = (command: CliCommand): CliCommand =>
+  command
     .addOption(
       new Option('--algorithm <name>', 'accepted signature algorithm (repeatable)')
         .choices(issuerAlgorithms)
@@ -93,7 +93,7 @@ const withSettings = (command: Command): CliCommand =>
     )
     .option('--list-claim <pointer>', 'claim that is a list (repeatable)', collect)
     .json()
-    .remote('administrator') as CliCommand;
+    .remote('administrator');
 
 function algorithms(value: string, before: readonly string[] = []): readonly string[] {
   if (!(issuerAlgorithms as readonly string[]).includes(value))

@@ -24,6 +24,7 @@ export const logEvents = {
     'send it to the SIEM or [fail2ban](#ban-clients-with-fail2ban)',
   ],
   single_sign_on_failed: ['warn, debug', 'a single sign-on failed, with [`reason`](single-sign-on.md) and `err`'],
+  client_rejected: ['info', 'the `reason` of an [`invalid_client`](api-keys.md#oauth-clients)'],
   assertion_rejected: ['info', 'the `reason` of an [`invalid_grant`](public-keys.md)'],
   identity_token_rejected: ['info', 'the `reason` of a rejected [identity token](workload-identity.md)'],
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],

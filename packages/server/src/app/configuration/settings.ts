@@ -213,6 +213,12 @@ export const settings = {
     '`any`: `/auth/forward` accepts keys of [all environments](environments.md#verify-keys-at-a-proxy).',
     oneOf(['first', 'any'] as const),
   ),
+  isBasicForwarded: setting(
+    'KEYREEVE_FORWARD_BASIC',
+    'off',
+    '`on`: `/auth/forward` also accepts an API key as a [Basic credential](forward-auth.md#basic).',
+    flag('on', ['off', 'on']),
+  ),
   scopes: setting(
     'KEYREEVE_SCOPES',
     'open',

@@ -68,6 +68,7 @@ const defaults: Config = {
   keyPrefixesAccepted: [],
   environments: [],
   forwardEnvironments: 'first',
+  isBasicForwarded: false,
   scopes: 'open',
   jwtAlg: 'ES256',
   accessTokenTtlSeconds: 600,
@@ -386,17 +387,4 @@ test('errors and descriptions of settings contain no secret', () => {
     { name: 'KEYREEVE_PORT', value: '9000', source: 'environment' },
     { name: 'KEYREEVE_MASTER_KEY', value: '[redacted]', source: 'environment' },
   ]);
-});
-
-test('the deletion journal is beside the SQLite database by default; PostgreSQL without a journal causes a warning', () => {
-  const postgres = {
-    KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
-    KEYREEVE_MASTER_KEY: masterKeyText,
-  };
-  const withJournal = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
-  assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
-  assert.equal(readConfig(withJournal).deletionJournal, '/srv/deletions');
-  const [both, none] = [readConfig({ ...postgres, ...withJournal }), readConfig(postgres)];
-  assert.match(warningsOf(none).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
-  assert.deepEqual([both.deletionJournal, warningsOf(both), none.deletionJournal], ['/srv/deletions', [], undefined]);
 });

@@ -133,6 +133,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
     /must have at most 8 environments/,
   ],
   ['KEYREEVE_FORWARD_ENVIRONMENTS', 'all', /must be one of first, any/],
+  ['KEYREEVE_FORWARD_BASIC', 'yes', /must be one of off, on/],
   ['KEYREEVE_SCOPES', 'closed', /must be one of open, catalogue/],
   ['KEYREEVE_JWT_ALG', 'HS256', /must be one of ES256, EdDSA, RS256, not “HS256”/],
   ['KEYREEVE_JWT_ALG', 'none', /must be one of/],

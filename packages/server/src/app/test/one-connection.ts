@@ -11,7 +11,7 @@ import { canaryRequests } from './canary-requests.ts';
 import { consoleRequests } from './console-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
-import { requestsWithoutCredential } from './requests-without-credential.ts';
+import { read, requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
@@ -128,11 +128,6 @@ const ofScope =
     assert.equal((await administer(app, administrator, 'PUT', 'scopes/orders:read', scope)).status, 200);
     return administer(app, administrator, method, path, json);
   };
-
-const read =
-  (path: string): Send =>
-  ({ client: { app } }) =>
-    app.call('GET', path);
 
 /** One for each route, by its id. */
 const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> => ({
@@ -344,13 +339,6 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   ...passkeyRequests(newEmail),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
-  verifyEmailPage: read('/account/verify-email'),
-  resetPasswordPage: read('/account/reset-password'),
-  changeEmailPage: read('/account/change-email'),
-  undoEmailChangePage: read('/account/undo-email-change'),
-  acceptEmailPage: read('/account/accept-email'),
-  acceptInvitationPage: read('/account/accept-invitation'),
-  changePasswordPage: read('/.well-known/change-password'),
   getRoot: read('/'),
   live: read('/health/live'),
   ready: read('/health/ready'),

@@ -21,6 +21,7 @@ import { Entitlements } from '../../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts';
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
+import { ClientCredentials } from '../../modules/short-lived-secrets/client-credentials.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
 import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
 import { TokenExchange } from '../../modules/short-lived-secrets/token-exchange.ts';
@@ -56,7 +57,7 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
     ...owners,
     ...issuers,
     ...verification,
-    ...wireExchanges(wiring, issuers),
+    ...wireExchanges(wiring, issuers, verification),
     ...wireLeaks(wiring, options),
     ...wireUpkeep(wiring, keyChanges),
     keyTokens: new KeyTokens({ ...core, keyChanges }),
@@ -109,7 +110,11 @@ function wireVerification(
 }
 
 /** What issues short-lived secrets. */
-function wireExchanges(wiring: WiringCore, { identityTokens }: ReturnType<typeof wireIssuers>) {
+function wireExchanges(
+  wiring: WiringCore,
+  { identityTokens }: ReturnType<typeof wireIssuers>,
+  { verifier }: Pick<ReturnType<typeof wireVerification>, 'verifier'>,
+) {
   const { config, core, issuer, keys, requestLog } = wiring;
   const bucketHash = config.isRateLimited ? keys.rateLimitBucket : undefined;
   const parts = { ...core, ...keyRulesOf(wiring), bucketHash };
@@ -123,6 +128,11 @@ function wireExchanges(wiring: WiringCore, { identityTokens }: ReturnType<typeof
       ...parts,
       identityTokens,
       onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'identity_token_rejected', reason }, { keyId }),
+    }),
+    clientCredentials: new ClientCredentials({
+      ...parts,
+      verifier,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'client_rejected', reason }, { keyId }),
     }),
   };
 }

@@ -58,7 +58,8 @@ export async function parseTrust(
   const ids = JSON.parse(issuer.idClaims) as string[];
   if (!ids.some((pointer) => Object.hasOwn(claims, pointer))) {
     const names = ids.map(nameOf).join(' or ');
-    throw invalid('claims', `Name ${names}: other claims can be those of a workload of somebody else, now or later.`);
+    const detail = `Name ${names}: other claims can be those of a workload of somebody else, now or later.`;
+    throw invalid('claims', detail, names);
   }
   const trust: StoredTrust = { issuer: url, audience: audience ?? audiences.publicUrl, claims };
   return { trust: JSON.stringify(trust), issuerId: issuer.id };
@@ -117,7 +118,9 @@ const invalidClaim = (name: string, detail: string): DomainError => {
 /** An error of the member `trust` of a request. */
 export const invalidTrust = (detail: string): DomainError => invalid('', detail);
 
-function invalid(place: string, detail: string): DomainError {
-  const error: FieldError = { pointer: place === '' ? '/trust' : `/trust/${place}`, detail };
+/** @param expected what the server would accept, for clients that show a sentence of their own */
+function invalid(place: string, detail: string, expected?: string): DomainError {
+  const pointer = place === '' ? '/trust' : `/trust/${place}`;
+  const error: FieldError = { pointer, detail, ...(expected !== undefined && { expected }) };
   return new DomainError('invalid_request', { errors: [error] });
 }

@@ -156,12 +156,12 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   // The journal has no settings of issuers, so a restored one accepts no token until its algorithms are stated again.
   issuer_narrowed: {
     action: 'issuer.updated',
-    apply: (tx, list) => voidIssuersTx(tx, list),
+    apply: voidIssuersTx,
     details: { narrowed: ['algorithms'], after: { algorithms: [] } },
   },
   issuer_removed: {
     action: 'issuer.removed',
-    apply: (tx, list) => removeIssuersTx(tx, list),
+    apply: removeIssuersTx,
     always: (tx, list, now) => rememberDeletionsTx(tx, idsOf(list), now),
   },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },

@@ -25,6 +25,8 @@ import type { KeySets } from './key-sets.ts';
 import * as store from './store.ts';
 import type { CountedIssuerRow, IssuerRow } from './store.ts';
 
+export type { CountedIssuerRow };
+
 export interface IssuersOptions extends RecordingCore {
   readonly guard: AddressGuard;
   readonly keySets: KeySets;

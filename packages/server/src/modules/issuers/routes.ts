@@ -4,8 +4,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import { settingsOf } from './issuer.ts';
-import type { Issuers } from './issuers.ts';
-import type { CountedIssuerRow } from './store.ts';
+import type { CountedIssuerRow, Issuers } from './issuers.ts';
 
 export const issuerRoutes = (issuers: Issuers): readonly Route[] => [
   route(contract.listServiceAccountIssuers, async ({ principal, params: { accountId } }) => ({

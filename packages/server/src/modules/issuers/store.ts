@@ -85,11 +85,12 @@ const raise = sql(
   `update issuers set refreshes = refreshes + 1, updated_at = $2 where id = $1`,
 );
 const remove = sql('remove_issuer', `delete from issuers where id = $1`);
-// Repetitions of changes of the deletion journal, which has no settings of issuers.
+// Repetitions of changes of the deletion journal, which has no settings of issuers. The time is that of the event of the
+// repetition, which becomes an entry of the journal too.
 const voidListed = sql(
   'replay_narrowed_issuers',
   onList(`update issuers set algorithms = '', version = version + 1,
-     updated_at = (select max(given.at) from {dated} where given.id = cast(issuers.id as text))
+     updated_at = (select max(case when given.at >= $2 then given.at + 1 else $2 end) from {dated} where given.id = cast(issuers.id as text))
    where cast(id as text) in (select given.id from {dated})`),
 );
 const removeListed = sql(
@@ -138,8 +139,8 @@ export const raiseRefreshesTx = async (tx: Transaction, id: number, at: number):
 export const removeIssuerTx = async (tx: Transaction, id: number): Promise<boolean> => (await tx.run(remove, [id])) > 0;
 
 /** For a replay of the deletion journal, which records the events: they accept no token until their settings are stated again. */
-export const voidIssuersTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>
-  void (await tx.run(voidListed, [JSON.stringify(changes)]));
+export const voidIssuersTx = async (tx: Transaction, changes: readonly DatedId[], now: number): Promise<void> =>
+  void (await tx.run(voidListed, [JSON.stringify(changes), now]));
 
 /** For a replay of the deletion journal, which records the events. */
 export const removeIssuersTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>

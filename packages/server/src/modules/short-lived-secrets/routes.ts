@@ -1,8 +1,11 @@
-/** HTTP route of the exchange of assertions and identity tokens. */
+/** HTTP route of the exchange of the credential of a client for a short-lived secret. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import type { RequestCredential } from '../../http/request-credential.ts';
 import { route, type Route } from '../../http/route.ts';
 import { isAssertion } from './assertion.ts';
+import type { ClientCredentials } from './client-credentials.ts';
+import { clientOf } from './client-request.ts';
 import type { Exchange } from './exchange.ts';
 import type { IssuedSecret } from './issuing.ts';
 import type { TokenExchange } from './token-exchange.ts';
@@ -13,14 +16,12 @@ const headers = ['Pragma', 'no-cache'];
 export interface Exchanges {
   readonly exchange: Exchange;
   readonly tokenExchange: TokenExchange;
+  readonly clientCredentials: ClientCredentials;
 }
 
 export const exchangeRoutes = (exchanges: Exchanges): readonly Route[] => [
   route(contract.exchangeAssertion, async ({ body, credential, clientIp }) => {
-    // Only the token authenticates the client. A credential that is ignored would seem to.
-    if (credential.kind !== 'none')
-      throw invalid('Send no Authorization or X-API-Key header. The assertion or identity token is the credential.');
-    const { secret, expiresInSeconds } = await issue(exchanges, body, clientIp);
+    const { secret, expiresInSeconds } = await issue(exchanges, body, { credential, clientIp });
     const isExchange = body.grant_type === contract.tokenExchangeGrant;
     const answer: contract.ExchangedSecret = {
       access_token: secret.reveal(),
@@ -32,8 +33,22 @@ export const exchangeRoutes = (exchanges: Exchanges): readonly Route[] => [
   }),
 ];
 
+interface Presented {
+  readonly credential: RequestCredential;
+  readonly clientIp: string;
+}
+
 /** An empty parameter counts as absent (RFC 6749 section 3.2). @throws DomainError `invalid_request`, `unsupported_grant_type` */
-function issue(exchanges: Exchanges, body: contract.ExchangeBody, clientIp: string): Promise<IssuedSecret> {
+function issue(
+  exchanges: Exchanges,
+  body: contract.ExchangeBody,
+  { credential, clientIp }: Presented,
+): Promise<IssuedSecret> {
+  if (body.grant_type === contract.clientCredentialsGrant)
+    return exchanges.clientCredentials.issue(clientOf(body, credential), clientIp);
+  // Only the token authenticates the client. A credential that is ignored would seem to.
+  if (credential.kind !== 'none')
+    throw invalid('Send no Authorization or X-API-Key header. The assertion or identity token is the credential.');
   switch (body.grant_type) {
     case '':
       throw invalid('The parameter grant_type is missing.');

@@ -31,12 +31,13 @@ export interface OwnerOfShortLived {
   readonly accountId: string;
 }
 
-const lockText = 'select 1 as locked from api_keys where id = $1';
+const lockText = (dialect: Dialect): string =>
+  `select ${databaseTime[dialect]} as "readAt" from api_keys where id = $1`;
 // On PostgreSQL, the exchanges of a key run in turn, so that their number of valid secrets is exact. A change, rotation or
 // deletion of the key is visible to the statements after this one. SQLite has one writer.
-const lockKey = sql<{ locked: number }>('lock_api_key_for_exchange', {
-  sqlite: lockText,
-  postgres: `${lockText} for no key update`,
+const lockKey = sql<{ readAt: number | null }>('lock_api_key_for_exchange', {
+  sqlite: lockText('sqlite'),
+  postgres: `${lockText('postgres')} for no key update`,
 });
 // Inserts nothing for an assertion that was used, for a key, account, public key or trust that is no longer valid, and for an
 // issuer that has accepted fewer tokens since.
@@ -87,9 +88,12 @@ const deleteOld = sql('delete_old_short_lived_secrets', {
   postgres: `delete from short_lived_secrets where lookup in (${oldText('postgres')} for update skip locked)`,
 });
 
-/** Exchanges of the key, and its changes, run in turn until the end of the transaction. */
-export const lockKeyForExchangeTx = async (tx: Transaction, keyId: number): Promise<void> =>
-  void (await tx.get(lockKey, [keyId]));
+/**
+ * Exchanges of the key, and its changes, run in turn until the end of the transaction.
+ * @returns the time of a PostgreSQL database
+ */
+export const lockKeyForExchangeTx = async (tx: Transaction, keyId: number): Promise<number | null> =>
+  (await tx.get(lockKey, [keyId]))?.readAt ?? null;
 
 /**
  * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`. Locks the key.

@@ -43,7 +43,7 @@ function settingsIn(fields: Fields): Omit<NewIssuer, 'url' | 'preset' | 'account
 }
 
 export function newIssuerIn(fields: Fields): NewIssuer {
-  const preset = fields.optional('preset') as Preset | undefined;
+  const preset = presets.find((name) => name === fields.text('preset'));
   return { url: fields.text('url').trim(), ...(preset && { preset }), ...settingsIn(fields) };
 }
 
@@ -58,7 +58,7 @@ export function issuerChangeIn(fields: Fields, current: Issuer): IssuerChange | 
 }
 
 export function NewIssuerFields() {
-  const preset = useSignal<Preset | ''>('github');
+  const preset = useSignal<Preset | 'none'>('github');
   const texts = adminText.issuers;
   return (
     <>
@@ -66,8 +66,8 @@ export function NewIssuerFields() {
         label={texts.preset}
         name="preset"
         value={preset.value}
-        onChange={(event) => void (preset.value = event.currentTarget.value as Preset | '')}
-        options={[...presets.map((name) => [name, texts.presets[name]] as const), ['', texts.noPreset]]}
+        onChange={(event) => void (preset.value = event.currentTarget.value as Preset | 'none')}
+        options={[...presets.map((name) => [name, texts.presets[name]] as const), ['none', texts.noPreset]]}
       />
       <Field
         // Another preset has another URL.
@@ -78,7 +78,7 @@ export function NewIssuerFields() {
         inputMode="url"
         maxLength={512}
         placeholder="https://issuer.example.com"
-        defaultValue={preset.value ? urls[preset.value] : ''}
+        defaultValue={preset.value === 'none' ? '' : urls[preset.value]}
         hint={texts.urlHint}
         codes={['issuer_url_refused', 'issuer_taken']}
         pointer="/url"
@@ -133,6 +133,7 @@ export function SettingFields({ of }: { readonly of?: Issuer }) {
       <Select
         label={texts.replay}
         name="replay"
+        isOptional={!of}
         defaultValue={of?.replay ?? ''}
         hint={texts.replayHint}
         pointer="/replay"

@@ -88,8 +88,7 @@ const columnsOf = (open: (action: Action, issuer: Issuer) => void): readonly Col
     {
       label: texts.keys,
       priority: 'below',
-      align: 'end',
-      cell: ({ keys }) => <span title={texts.keys}>{formatNumber(keys)}</span>,
+      cell: ({ keys }) => texts.keyCount(keys, formatNumber(keys)),
     },
     { label: text.general.changed, priority: 'low', cell: ({ updatedAt }) => <Time at={updatedAt} as="date" /> },
     {

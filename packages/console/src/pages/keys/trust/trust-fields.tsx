@@ -1,7 +1,8 @@
 /** The fields of a trust: where the program runs, and the claims of its identity tokens. */
 import { useSignal } from '@preact/signals';
+import { useContext } from 'preact/hooks';
 import { Choices } from '../../../parts/choice.tsx';
-import { Field, Select, TextArea } from '../../../parts/field.tsx';
+import { Field, FormProblem, Select, TextArea } from '../../../parts/field.tsx';
 import { config } from '../../../session.ts';
 import { trustText } from '../../../text/trust-text.ts';
 import type { Trust } from '../key-owner.ts';
@@ -37,6 +38,7 @@ export function TrustFields({ of }: TrustFieldsProps) {
           placeholder="https://issuer.example.com"
           defaultValue={of && (name === before || issuer === '') ? of.issuer : issuer}
           hint={trustText.issuerHint}
+          error={useRefusal('issuer', trustText.unknownIssuer)}
           pointer="/trust/issuer"
         />
         <ClaimFields name={name} {...(of && (name === before || name === 'other') && { of })} />
@@ -51,6 +53,7 @@ export function TrustFields({ of }: TrustFieldsProps) {
             placeholder={config.value?.publicUrl ?? ''}
             defaultValue={of && of.audience !== config.value?.publicUrl ? of.audience : ''}
             hint={trustText.audienceHint}
+            error={useRefusal('audience', trustText.audienceRefused)}
             pointer="/trust/audience"
           />
         </details>
@@ -61,6 +64,7 @@ export function TrustFields({ of }: TrustFieldsProps) {
 
 function ClaimFields({ name, of }: TrustFieldsProps & { readonly name: WorkloadName }) {
   const { fields, warning } = workloads[name];
+  const error = useRefusal('claims', trustText.noId);
   if (name === 'other')
     return (
       <TextArea
@@ -71,6 +75,7 @@ function ClaimFields({ name, of }: TrustFieldsProps & { readonly name: WorkloadN
         placeholder='{"sub": "…"}'
         defaultValue={of ? JSON.stringify(of.claims, null, 2) : ''}
         hint={trustText.claimsHint}
+        error={error}
         pointer="/trust/claims"
         onInput={({ currentTarget }) =>
           currentTarget.setCustomValidity(isClaims(currentTarget.value) ? '' : trustText.notClaims)
@@ -78,7 +83,7 @@ function ClaimFields({ name, of }: TrustFieldsProps & { readonly name: WorkloadN
       />
     );
   return (
-    <Choices legend={trustText.claims} pointer="/trust/claims" hint={warning && trustText.claim[warning]}>
+    <Choices legend={trustText.claims} error={error} pointer="/trust/claims" hint={warning && trustText.claim[warning]}>
       {fields.map((field) => (
         <Field
           key={field.pointer}
@@ -103,4 +108,16 @@ function isClaims(typed: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The sentence about a member of the trust that only the server can check.
+ * @param sentence a function of what the server expects instead
+ * @returns undefined if it has accepted the member, or rejected only a part of it
+ */
+function useRefusal(member: string, sentence: string | ((expected: string) => string)): string | undefined {
+  const { errors = [] } = useContext(FormProblem)?.body ?? {};
+  const found = errors.find(({ pointer, code = 'invalid' }) => pointer === `/trust/${member}` && code === 'invalid');
+  if (!found) return undefined;
+  return typeof sentence === 'string' ? sentence : sentence(found.expected ?? '');
 }

@@ -17,19 +17,19 @@ export function UseSection({ of: { id, trust } }: { readonly of: KeyDetails }) {
       <Section title={text.keys.use} description={trustText.stepIntro}>
         <WorkflowStep trust={trust} keyId={id} />
       </Section>
-      <Section
-        title={trustText.trust}
-        description={trustText.trustIntro}
-        badge={
-          <Badge tone={trust.issuerState === 'declared' ? 'good' : 'bad'}>
-            {trustText.issuerStates[trust.issuerState]}
-          </Badge>
-        }
-      >
+      <Section title={trustText.trust} description={trustText.trustIntro}>
         {trust.issuerState === 'removed' && <Notice tone="warning">{trustText.issuerRemoved}</Notice>}
         <Facts
           facts={[
-            [trustText.issuer, <code key="issuer">{trust.issuer}</code>],
+            [
+              trustText.issuer,
+              <>
+                <code>{trust.issuer}</code>{' '}
+                <Badge tone={trust.issuerState === 'declared' ? 'good' : 'bad'}>
+                  {trustText.issuerStates[trust.issuerState]}
+                </Badge>
+              </>,
+            ],
             [trustText.audience, <code key="audience">{trust.audience}</code>],
             ...Object.entries(trust.claims).map(
               ([pointer, value]) => [nameOf(pointer), <code key={pointer}>{shownValue(value)}</code>] as const,
@@ -58,8 +58,9 @@ export const WorkflowStep = ({ trust, keyId }: WorkflowStepProps) => (
   />
 );
 
-/** A claim without the slash of its JSON pointer, if it is one of the first level. */
-export const nameOf = (pointer: string): string => (/^\/[^/~]+$/.test(pointer) ? pointer.slice(1) : pointer);
+/** The name of a claim of the token, otherwise its JSON pointer. */
+export const nameOf = (pointer: string): string =>
+  pointer.indexOf('/', 1) < 0 ? pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') : pointer;
 
 /** A text without quotation marks; others as JSON. */
 export const shownValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -113,15 +113,12 @@ const isSame = (one: Claims, another: object): boolean =>
 /** The workload whose fields have all claims of the trust. */
 export const workloadOf = ({ issuer, claims }: Pick<Trust, 'issuer' | 'claims'>): WorkloadName =>
   workloadNames.find((name) => {
-    const { issuer: known, fields } = workloads[name];
-    const isIssuer = known === '' || known === issuer || name === 'gitlab';
-    return (
-      isIssuer &&
-      fields.length > 0 &&
-      isSame(
-        claimsOf(fields, (field) => typedOf(field, claims)),
-        claims,
-      )
+    const { fields, issuer: known } = workloads[name];
+    // The other products have installations with URLs of their own, and claims of their own.
+    if (fields.length === 0 || (name === 'google' && issuer !== known)) return false;
+    return isSame(
+      claimsOf(fields, (field) => typedOf(field, claims)),
+      claims,
     );
   }) ?? 'other';
 

@@ -36,7 +36,8 @@ export const issuers = {
   jwks: 'Festes JWK-Set',
   jwksHint: 'Für einen Aussteller, den dieser Server nicht erreicht. Sonst ruft der Server die Signaturschlüssel ab.',
   notJson: 'Das ist kein JSON.',
-  keys: 'Schlüssel, die ihm vertrauen',
+  keys: 'Schlüssel',
+  keyCount: (_keys: number, count: string) => `${count} Schlüssel`,
   actionsOf: (url: string) => `Aktionen für ${url}`,
   narrowing:
     'Eine Änderung, mit der weniger Token angenommen werden, macht die kurzlebigen Geheimnisse sofort ungültig, die für Token dieses Ausstellers ausgegeben wurden.',

@@ -34,7 +34,8 @@ export const issuers = {
   jwks: 'Fixed JWK set',
   jwksHint: 'For an issuer that this server cannot reach. Without it, the server fetches the signing keys.',
   notJson: 'This is not JSON.',
-  keys: 'Keys that trust it',
+  keys: 'Keys',
+  keyCount: (keys: number, count: string) => (keys === 1 ? '1 key' : `${count} keys`),
   actionsOf: (url: string) => `Actions for ${url}`,
   narrowing:
     'A change that accepts fewer tokens immediately ends the short-lived secrets that were issued for tokens of this issuer.',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issuerAlgorithms, limits } from '@keyreeve/contract';
-import { newIdentityIssuer, newIssuerKey, type IssuerKey } from '../../../../test-kit/identity-issuer.ts';
+import { newIdentityIssuer, newIssuerKey } from '../../../../test-kit/identity-issuer.ts';
 import { tokenShapes, type ShapeName } from '../../../../test-kit/identity-claims.ts';
 import { IdentityTokens } from '../identity-tokens.ts';
 import { keySetsFor, rowOf } from './issuer-kit.ts';

@@ -30,10 +30,13 @@ export const targetOf = ({ url }: Pick<IdentityIssuer, 'url'>): AllowedTarget =>
   port: Number(new URL(url).port),
 });
 
+/** That of the certificate of the issuers of tests. */
+export const authorities = [readFileSync(tlsPath('server.crt'), 'utf8')];
+
 /** It may reach the issuer of the test. */
 export const keySetsFor = (issuer: Pick<IdentityIssuer, 'url'>, options: Partial<KeySetsOptions> = {}): KeySets =>
   new KeySets({
     guard: new AddressGuard([targetOf(issuer)]),
-    authorities: [readFileSync(tlsPath('server.crt'), 'utf8')],
+    authorities,
     ...options,
   });

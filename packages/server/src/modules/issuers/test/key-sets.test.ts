@@ -25,7 +25,10 @@ async function fixture() {
     onFailure: (_, error) => failures.push(error instanceof Error ? error.message : String(error)),
   });
   return {
-    ...{ issuer, keySets, failures, clock },
+    issuer,
+    keySets,
+    failures,
+    clock,
     find: (keyId: string | null, refreshes = 0) => found(keySets, issuer, keyId, refreshes),
     get fetches() {
       return issuer.requests.filter((path) => path.endsWith('/jwks')).length;

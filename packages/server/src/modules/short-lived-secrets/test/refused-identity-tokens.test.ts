@@ -37,7 +37,12 @@ async function fixture() {
       body: new URLSearchParams({ grant_type: jwtBearerGrant, client_id: String(id), assertion }).toString(),
     });
   return {
-    ...{ app, issuer, other, audience, exchange, now: clock.now() },
+    app,
+    issuer,
+    other,
+    audience,
+    exchange,
+    now: clock.now(),
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]();
       await issuer[Symbol.asyncDispose]();
