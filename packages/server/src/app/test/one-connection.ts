@@ -9,7 +9,9 @@ import { publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { canaryRequests } from './canary-requests.ts';
 import { consoleRequests } from './console-requests.ts';
+import { issuerRequests } from './issuer-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
+import { scopeRequests } from './scope-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
 import { read, requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
@@ -117,16 +119,6 @@ const ofManagers =
     const { accountId, serviceId } = await newBackend(app, {}, newEmail());
     const administrator = await newAdministrator(app, newEmail());
     return administer(app, administrator, method, `accounts/${serviceId}/managers${path(accountId)}`);
-  };
-
-/** A request of a new administrator about a declared scope. */
-const ofScope =
-  (method: string, path: string, json?: object): Send =>
-  async ({ client: { app } }) => {
-    const administrator = await newAdministrator(app, newEmail());
-    const scope = { description: `Reads orders ${newEmail()}`, entitled: false };
-    assert.equal((await administer(app, administrator, 'PUT', 'scopes/orders:read', scope)).status, 200);
-    return administer(app, administrator, method, path, json);
   };
 
 /** One for each route, by its id. */
@@ -263,10 +255,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   adminSetEntitlements: administered('PUT', ({ account }) => `accounts/${account.id}/entitlements`, {
     entitlements: [],
   }),
-  adminListScopes: ofScope('GET', 'scopes'),
-  adminGetScope: ofScope('GET', 'scopes/orders:read'),
-  adminSetScope: ofScope('PUT', 'scopes/orders:read', { description: 'Reads orders', entitled: true }),
-  adminDeleteScope: ofScope('DELETE', 'scopes/orders:read'),
+  ...scopeRequests(newEmail),
   adminListManagers: ofManagers('GET', () => ''),
   adminAddManager: ofManagers('PUT', (manager) => `/${manager}`),
   adminRemoveManager: ofManagers('DELETE', (manager) => `/${manager}`),
@@ -326,6 +315,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
     return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
   ...webhookRequests(newEmail),
+  ...issuerRequests(newEmail),
   ...canaryRequests,
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
