@@ -69,6 +69,8 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminFindKey: { key: 'krv_unknown' },
   adminRotateSigningKeys: { immediately: false },
   adminAddIssuer: { url: 'https://issuer.example.com' },
+  adminAddProgram: { id: 'acme-cli', name: 'Acme CLI' },
+  adminChangeProgram: { lifetimeSeconds: 3_600 },
   adminChangeIssuer: { lifetimeSeconds: 60 },
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },

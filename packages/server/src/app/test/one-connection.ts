@@ -9,6 +9,7 @@ import { publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { canaryRequests } from './canary-requests.ts';
 import { consoleRequests } from './console-requests.ts';
+import { approvalRequests } from './approval-requests.ts';
 import { issuerRequests } from './issuer-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
 import { scopeRequests } from './scope-requests.ts';
@@ -316,6 +317,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   },
   ...webhookRequests(newEmail),
   ...issuerRequests(newEmail),
+  ...approvalRequests(newEmail),
   ...canaryRequests,
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());

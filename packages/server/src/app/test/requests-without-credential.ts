@@ -66,6 +66,7 @@ export const requestsWithoutCredential = (
   changeEmailPage: read('/account/change-email'),
   undoEmailChangePage: read('/account/undo-email-change'),
   acceptEmailPage: read('/account/accept-email'),
+  removeKeyPage: read('/account/remove-key'),
   acceptInvitationPage: read('/account/accept-invitation'),
   changePasswordPage: read('/.well-known/change-password'),
 });
