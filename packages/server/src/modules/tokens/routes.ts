@@ -72,14 +72,20 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDoc
   const metadata: contract.Metadata = {
     issuer,
     token_endpoint: `${issuer}${contract.exchangeAssertion.path}`,
-    // `none`: an assertion is the only credential.
+    // `none`: an assertion is the only credential, and a program on a device has none.
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    device_authorization_endpoint: `${issuer}${contract.requestDeviceAuthorization.path}`,
     jwks_uri: `${issuer}${contract.getJwks.path}`,
     introspection_endpoint: `${issuer}${contract.introspect.path}`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
     // Empty, because there is no authorization endpoint. RFC 8414 requires the field.
     response_types_supported: [],
-    grant_types_supported: [contract.clientCredentialsGrant, contract.jwtBearerGrant, contract.tokenExchangeGrant],
+    grant_types_supported: [
+      contract.clientCredentialsGrant,
+      contract.jwtBearerGrant,
+      contract.tokenExchangeGrant,
+      contract.deviceCodeGrant,
+    ],
     ...(hasDocs && { service_documentation: issuer + contract.docsPath }),
   };
   const keep = keepContent('application/json; charset=utf-8');

@@ -85,9 +85,9 @@ test('no link in a mail changes anything without an input that a mail scanner do
       assert.doesNotMatch(form, / value=| checked/);
     }
   }
-  assert.equal(found, 6);
+  assert.equal(found, 7);
   const routes = allRoutes.filter(({ auth }) => auth === 'one_time_code');
-  assert.ok(routes.length >= 6);
+  assert.ok(routes.length >= 7);
   for (const { path } of routes) {
     const answer = await client.post(path, { code: `krvc_${'0'.repeat(49)}` });
     assertRejected(answer, 'invalid_request', path);
