@@ -55,6 +55,7 @@ export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...urlError
 /** Named responses and their codes. A route refers to one if it has exactly these codes with their status. */
 const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   InvalidBody: ['invalid_request', 'malformed_json'],
+  InvalidBodyOrCode: ['code_invalid', 'invalid_request', 'malformed_json'],
   InvalidBodyOrEmail: ['email_invalid', 'invalid_request', 'malformed_json'],
   InvalidBodyOfKey: ['nickname_invalid', 'scope_invalid', 'invalid_request', 'malformed_json'],
   InvalidRequest: ['invalid_request'],
@@ -74,6 +75,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   PathNotFound: ['not_found'],
   AccountNotFound: ['account_not_found', 'not_found'],
   KeyNotFound: ['key_not_found', 'not_found'],
+  AccountOrKeyNotFound: ['account_not_found', 'key_not_found', 'not_found'],
   KeyOrAccountNotFound: ['key_not_found', 'account_not_found', 'not_found'],
   IssuerNotFound: ['issuer_not_found', 'not_found'],
   IssuerOrAccountNotFound: ['issuer_not_found', 'account_not_found', 'not_found'],

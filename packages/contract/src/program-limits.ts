@@ -2,7 +2,7 @@
 import { limit, type Limits } from './limit-definition.ts';
 
 export const programLimits = {
-  programsMax: limit(100, 'Programs.', 'program_limit_reached'),
+  programsMax: limit(100, 'Programs of the installation.', 'program_limit_reached'),
   programIdCharsMax: limit(64, 'The id of a program.', 'invalid_request'),
   programLifetimeSeconds: limit(7_776_000, 'Longest lifetime of the keys of a program, if none is set: 90 days.'),
   programLifetimeSecondsMin: limit(300, 'The shortest one.', 'invalid_request'),

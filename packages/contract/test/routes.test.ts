@@ -89,6 +89,7 @@ test(
       ['adminRotateSigningKeys', 201],
       ['createFirstAdministrator', 201],
       ['adminAddIssuer', 201],
+      ['adminAddProgram', 201],
       ['createWebhook', 201],
       ['deleteWebhook', 204],
       ['disableWebhook', 204],
