@@ -145,6 +145,15 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
   await step('issuer', 'remove', issuer);
   await step('issuer', 'remove', issuer, '--yes');
   await step('issuer', 'remove', issuer, '--yes', '--json');
+  await step('program', 'add', name, '--name', 'A tool', '--scope', 'orders:read', '--lifetime', '90d');
+  await step('program', 'add', name, '--name', 'A tool', '--json');
+  await step('program', 'list', '--json');
+  await step('program', 'show', name);
+  await step('program', 'change', name, '--lifetime', '12h', '--clear-scopes');
+  await step('program', 'change', name, '--name', 'Another tool', '--json');
+  await step('program', 'remove', name);
+  await step('program', 'remove', name, '--yes');
+  await step('program', 'remove', name, '--delete-keys', '--yes', '--json');
   const create = ['key', 'create', '--account', email, '--nickname', `${name} 1`] as const;
   const key = idIn(await step(...create, '--scope', 'orders:read', '--expires-at', '2099-01-01T00:00:00Z'), /\d{10,}/);
   await step(...create, '--json');
