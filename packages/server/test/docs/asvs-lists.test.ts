@@ -69,7 +69,7 @@ const operational: Readonly<Record<string, string>> = {
   sso_identities: 'id account_pk issuer provisioned created_at last_used_at',
   sso_sessions: 'session_id identity_id',
   api_keys:
-    'rules id account_pk nickname folded scopes expires_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key',
+    'rules id account_pk nickname folded scopes expires_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key program',
   api_key_secrets: 'key_id expires_at last_used_at public_key',
   leaked_secrets: 'leaked_at',
   short_lived_secrets: 'key_id issued_by assertion_id created_at expires_at',
@@ -93,7 +93,9 @@ const operational: Readonly<Record<string, string>> = {
   outbox: 'id kind queue created_at due_at attempts claimed_until last_error handed_over',
   email_changes: 'account_pk changed_at account_epoch',
   mail_log: 'id account_pk purpose created_at tried_at attempt_count delivered_at',
-  one_time_codes: 'purpose account_pk created_at expires_at',
+  one_time_codes: 'purpose account_pk target created_at expires_at',
+  programs: 'id name scopes lifetime_seconds created_at updated_at version',
+  approval_requests: 'id kind program_id state account_pk key_id used_at issued_at created_at expires_at',
 };
 
 test('every column of the database has one class of protection', { tags: ['asvs:14.1.1', 'asvs:14.1.2'] }, () => {
