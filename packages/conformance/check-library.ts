@@ -5,6 +5,7 @@ import { test as onEachDatabase } from '../server/test-kit/app-on-each-database.
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { checkBatches, startBatchService, type BatchService } from './check-batches.ts';
 import { checkRealCases, checkReplayedCases } from './check-guards.ts';
+import { checkRealExchange, exchangeRules } from './check-exchange.ts';
 import { checkManagement } from './check-management.ts';
 import type { LibraryMutant } from './library-mutants.ts';
 import { LibraryProgram, type Command } from './library-program.ts';
@@ -46,13 +47,18 @@ export function testGuards({ language, skip, build }: TestedLibrary, frameworks:
     checkBatches(started(), frameworks[0], service),
   );
 
+  suite(`sources of short-lived secrets keep the rules (${language})`, () => {
+    for (const { name, check } of exchangeRules) test(name, { skip }, () => check(started()));
+  });
+
   onEachDatabase(
-    `the ${language} guards and management do what the tables say with a real service`,
+    `the ${language} guards, management and exchange do what the tables say with a real service`,
     { skip },
     async () => {
       await using real = await startRealService();
       for (const framework of frameworks) await checkRealCases(started(), framework, real);
       await checkManagement(started(), real.app);
+      await checkRealExchange(started());
     },
   );
 }

@@ -9,6 +9,26 @@ interface Reply {
   readonly result?: { readonly valid: boolean; readonly [member: string]: unknown };
   readonly unavailable?: string;
   readonly transcript?: Readonly<Record<string, unknown>>;
+  readonly source?: string;
+  readonly secret?: string;
+  readonly failure?: Failure;
+}
+
+/** Of a request for a secret. */
+export interface Failure {
+  readonly message: string;
+  /** Of the error of the library; absent for another error. */
+  readonly status?: number;
+  readonly code?: string;
+}
+
+export interface ExchangeStart {
+  /** Of Keyreeve. */
+  readonly url: string;
+  readonly keyId?: number | undefined;
+  readonly audience?: string;
+  /** The function of the library that returns identity tokens, and the URL, the host with its port or the path that it reads. */
+  readonly token: readonly ['github' | 'google' | 'file', string];
 }
 
 export interface GuardStart {
@@ -55,7 +75,7 @@ export class LibraryProgram implements AsyncDisposable {
     return url;
   }
 
-  /** Moves the clock of a guard, which otherwise stands still. @param url of its application */
+  /** Moves the clock of a guard or of a source, which otherwise stands still. @param url of the application, or the source */
   async moveClock(url: string, ms: number): Promise<void> {
     await this.#ask({ moveClock: { url, ms } });
   }
@@ -68,6 +88,21 @@ export class LibraryProgram implements AsyncDisposable {
   /** Runs the scenario of `check-management.ts`. @returns what the library has returned */
   async manage(url: string, managementKey: string): Promise<Reply['transcript']> {
     return (await this.#ask({ management: { url, managementKey } })).transcript;
+  }
+
+  /** @returns the name of a source of secrets, which has a clock of its own */
+  async startExchange(exchange: ExchangeStart): Promise<string> {
+    const { source } = await this.#ask({ exchange });
+    if (source === undefined) throw new Error('the program has returned no source');
+    return source;
+  }
+
+  secret(source: string): Promise<Pick<Reply, 'secret' | 'failure'>> {
+    return this.#ask({ secret: { source } });
+  }
+
+  async drop(source: string, secret: string): Promise<void> {
+    await this.#ask({ drop: { source, secret } });
   }
 
   #ask(request: object): Promise<Reply> {

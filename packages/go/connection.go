@@ -55,11 +55,13 @@ type connection struct {
 	endIdle func() bool
 }
 
+const userAgent = "keyreeve-go"
+
 func headerOf(authorization string) http.Header {
 	return http.Header{
 		"Authorization": {authorization},
 		"Content-Type":  {"application/json"},
-		"User-Agent":    {"keyreeve-go"},
+		"User-Agent":    {userAgent},
 	}
 }
 

@@ -7,12 +7,13 @@ import (
 	"strconv"
 )
 
-// Error is a response of the service without the expected content: the reason of a failed verification, or of a failed request to
-// manage keys or service accounts. Use [errors.As].
+// Error is a response of the service without the expected content: the reason of a failed verification or exchange, or of a failed
+// request to manage keys or service accounts. Use [errors.As].
 type Error struct {
-	// Of the response. 0 without one, which happens in the management only.
+	// Of the response. 0 without one, which does not happen in verifications.
 	Status int
-	// Of the problem document (RFC 9457), such as "nickname_taken". "unavailable" without one.
+	// Of the problem document (RFC 9457), such as "nickname_taken", or of the error of the exchange, such as "invalid_grant".
+	// "unavailable" without one.
 	Code string
 	// Of Retry-After. Nil without it, and for a date.
 	RetryAfterSeconds *int64
@@ -48,9 +49,17 @@ func (e *Error) Unwrap() error {
 
 func errorOf(received answer) *Error {
 	failure := &Error{Status: received.status, Code: unavailableCode}
-	var problem struct{ Code, Detail string }
-	if json.Unmarshal(received.text, &problem) == nil && codeForm.MatchString(problem.Code) {
+	var problem struct {
+		Code, Detail string
+		// Of an OAuth endpoint (RFC 6749 section 5.2).
+		Error       string
+		Description string `json:"error_description"`
+	}
+	isProblem := json.Unmarshal(received.text, &problem) == nil
+	if isProblem && codeForm.MatchString(problem.Code) {
 		failure.Code, failure.Detail = problem.Code, problem.Detail
+	} else if isProblem && codeForm.MatchString(problem.Error) {
+		failure.Code, failure.Detail = problem.Error, problem.Description
 	}
 	if secondsForm.MatchString(received.retryAfter) {
 		seconds, _ := strconv.ParseInt(received.retryAfter, 10, 64)

@@ -57,11 +57,9 @@ func NewManagement(config ManagementConfig) (*Management, error) {
 	if _, err := destinationOf(config.URL, config.AllowPlainHTTP, ""); err != nil {
 		return nil, err
 	}
-	transport := config.Transport
-	if transport == nil {
-		transport = &http.Transport{TLSClientConfig: config.TLSConfig.Clone(), IdleConnTimeout: idleMax}
-	} else if config.TLSConfig != nil {
-		return nil, invalid("TLSConfig: expected none beside Transport, which has one of its own")
+	transport, err := transportOf(config.Transport, config.TLSConfig)
+	if err != nil {
+		return nil, err
 	}
 	return &Management{config.URL, config.AllowPlainHTTP, authorization, transport}, nil
 }

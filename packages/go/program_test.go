@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log"
 	"maps"
 	"net"
@@ -42,6 +43,9 @@ type programLine struct {
 	Guard      *programGuard      `json:"guard"`
 	MoveClock  *programMove       `json:"moveClock"`
 	Management *programManagement `json:"management"`
+	Exchange   *programExchange   `json:"exchange"`
+	Secret     *programSource     `json:"secret"`
+	Drop       *programSource     `json:"drop"`
 	Credential string             `json:"credential"`
 	Options    programOptions     `json:"options"`
 }
@@ -64,6 +68,9 @@ type programReply struct {
 	Result      *Result        `json:"result,omitempty"`
 	Unavailable string         `json:"unavailable,omitempty"`
 	Transcript  map[string]any `json:"transcript,omitempty"`
+	Source      string         `json:"source,omitempty"`
+	Secret      string         `json:"secret,omitempty"`
+	Failure     map[string]any `json:"failure,omitempty"`
 }
 
 var programOutput sync.Mutex
@@ -151,6 +158,7 @@ func runProgram() {
 		}
 	}
 	clocks := map[string]*manualClock{}
+	sources := map[string]*ExchangedSecrets{}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -167,6 +175,16 @@ func runProgram() {
 			writeReply(programReply{ID: read.ID})
 		} else if read.Management != nil {
 			writeReply(programReply{ID: read.ID, Transcript: read.Management.run()})
+		} else if read.Exchange != nil {
+			source, clock := read.Exchange.start()
+			name := fmt.Sprintf("source %d", len(sources))
+			sources[name], clocks[name] = source, clock
+			writeReply(programReply{ID: read.ID, Source: name})
+		} else if read.Secret != nil {
+			go writeSecret(read.ID, sources[read.Secret.Source])
+		} else if read.Drop != nil {
+			sources[read.Drop.Source].Drop(read.Drop.Secret)
+			writeReply(programReply{ID: read.ID})
 		} else {
 			go verifyLine(client, read)
 		}

@@ -2,11 +2,23 @@ package keyreeve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 )
+
+// transportOf returns that of the program, or a new one.
+func transportOf(own http.RoundTripper, tlsConfig *tls.Config) (http.RoundTripper, error) {
+	if own == nil {
+		return &http.Transport{TLSClientConfig: tlsConfig.Clone(), IdleConnTimeout: idleMax}, nil
+	}
+	if tlsConfig != nil {
+		return nil, invalid("TLSConfig: expected none beside Transport, which has one of its own")
+	}
+	return own, nil
+}
 
 // roundTrip sends a request with a transport of the program, which does not show whether a byte of a response has arrived: the error
 // is never errUnanswered. A redirect is an answer like every other status.

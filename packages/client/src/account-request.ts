@@ -16,7 +16,7 @@ export interface Service {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** A problem document (RFC 9457) of the service. */
+/** A problem document (RFC 9457) of the service, or an error of its OAuth endpoint (RFC 6749 section 5.2). */
 export class KeyreeveError extends Error {
   /** Stable: `invalid_credentials`, `nickname_taken` and so on. `unavailable` without a response of the service. */
   readonly code: ManagementErrorCode | (string & {});
@@ -28,9 +28,11 @@ export class KeyreeveError extends Error {
   readonly problem: Readonly<Record<string, unknown>>;
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: string | null, cause?: unknown) {
-    super(typeof problem['detail'] === 'string' ? problem['detail'] : `status ${status}`, { cause });
+    // RFC 6749 section 5.2 has other names.
+    const { detail = problem['error_description'], code = problem['error'] } = problem;
+    super(typeof detail === 'string' ? detail : `status ${status}`, { cause });
     this.name = 'KeyreeveError';
-    this.code = typeof problem['code'] === 'string' ? problem['code'] : 'unavailable';
+    this.code = typeof code === 'string' ? code : 'unavailable';
     this.status = status;
     this.retryAfterSeconds = secondsOf(retryAfter);
     this.problem = problem;
@@ -43,6 +45,7 @@ export interface AccountRequest extends CallOptions {
   /** Relative to the URL of the service, without a slash at the start. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; `URLSearchParams` as a form. */
   readonly body?: unknown;
 }
 
@@ -78,8 +81,7 @@ export async function openResponse(
   { method, path, headers = {}, body }: AccountRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const [content, type] = contentOf(body);
   const agent = service.userAgent === undefined ? userAgent() : { 'User-Agent': service.userAgent };
   const url = serviceUrl(service, path);
   const all: Record<string, string> = { ...agent, ...type, ...headers };
@@ -92,6 +94,13 @@ export async function openResponse(
   const value = parse(await textOf(response));
   const problem = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   throw new KeyreeveError(response.status, problem, response.headers.get('retry-after'));
+}
+
+function contentOf(body: unknown): [content: { body?: string }, headers: Readonly<Record<string, string>>] {
+  if (body === undefined) return [{}, {}];
+  if (body instanceof URLSearchParams)
+    return [{ body: body.toString() }, { 'Content-Type': 'application/x-www-form-urlencoded' }];
+  return [{ body: JSON.stringify(body) }, { 'Content-Type': 'application/json' }];
 }
 
 function noResponse(error: unknown): never {

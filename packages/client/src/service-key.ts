@@ -3,7 +3,8 @@
 /** A function is called for each request. */
 export type ServiceKey = string | (() => string | Promise<string>);
 
-const form = /^[\x21-\x2B\x2D-\x7E]+$/;
+/** Of API keys, and of short-lived secrets. */
+export const keyForm = /^[\x21-\x2B\x2D-\x7E]+$/;
 
 /**
  * @returns a function that returns the field `Authorization`
@@ -13,10 +14,10 @@ export function authorizationOf(name: string, key: ServiceKey): () => string | P
   if (typeof key === 'function')
     return async () => {
       const text = await key();
-      if (!form.test(text)) throw new Error(`${name}: the function has returned no API key`);
+      if (!keyForm.test(text)) throw new Error(`${name}: the function has returned no API key`);
       return `Bearer ${text}`;
     };
-  if (!form.test(key)) throw new TypeError(`${name}: expected an API key, or a function that returns it`);
+  if (!keyForm.test(key)) throw new TypeError(`${name}: expected an API key, or a function that returns it`);
   const authorization = `Bearer ${key}`;
   return () => authorization;
 }

@@ -5,6 +5,14 @@ import { createInterface } from 'node:readline';
 import { Client } from '../src/client.ts';
 import { openFetchTransport } from '../src/fetch-transport.ts';
 import type { CheckOptions } from '../src/check.ts';
+import {
+  ExchangedSecrets,
+  githubToken,
+  googleToken,
+  KeyreeveError,
+  tokenFromFile,
+  type IdentityToken,
+} from '../src/exchange.ts';
 import { manage } from './management-scenario.ts';
 import { openNodeTransport } from '../src/node-transport.ts';
 import type { VerifyOptions } from '../src/question.ts';
@@ -16,6 +24,9 @@ interface Line {
   readonly guard?: GuardLine;
   readonly moveClock?: { readonly url: string; readonly ms: number };
   readonly management?: { readonly url: string; readonly managementKey: string };
+  readonly exchange?: ExchangeLine;
+  readonly secret?: { readonly source: string };
+  readonly drop?: { readonly source: string; readonly secret: string };
   readonly credential?: string;
   readonly options?: VerifyOptions;
 }
@@ -27,17 +38,31 @@ interface GuardLine {
   readonly options: CheckOptions;
 }
 
+interface ExchangeLine {
+  readonly url: string;
+  readonly keyId?: number;
+  readonly audience?: string;
+  readonly token: readonly [kind: string, place: string];
+}
+
 const overFetch = ' over fetch';
 const { KEYREEVE_URL: url, KEYREEVE_SERVICE_KEY: serviceKey, KEYREEVE_TRANSPORT: transport } = process.env;
 const open = transport === 'fetch' ? openFetchTransport : openNodeTransport;
 const client = url === undefined || serviceKey === undefined ? undefined : new Client({ url, serviceKey }, open);
-/** By the URLs of the guarded applications. */
-const timersOfGuards = new Map<string, ManualTimers>();
+/** By the URLs of the guarded applications, and the names of the sources. */
+const timersOf = new Map<string, ManualTimers>();
+const sources = new Map<string, ExchangedSecrets>();
 
-async function handle({ guard, moveClock, management, credential = '', options }: Line): Promise<object> {
+async function handle({ guard, moveClock, management, credential = '', options, ...line }: Line): Promise<object> {
   if (guard) return { url: await startGuard(guard) };
   if (moveClock) {
-    timersOfGuards.get(moveClock.url)?.move(moveClock.ms);
+    timersOf.get(moveClock.url)?.move(moveClock.ms);
+    return {};
+  }
+  if (line.exchange) return { source: startExchange(line.exchange) };
+  if (line.secret) return secretOf(sources.get(line.secret.source));
+  if (line.drop) {
+    sources.get(line.drop.source)?.drop(line.drop.secret);
     return {};
   }
   if (management) return { transcript: await manage(management) };
@@ -56,8 +81,41 @@ async function startGuard(guard: GuardLine): Promise<string> {
   const openGuard = guard.framework.endsWith(overFetch) ? openFetchTransport : openNodeTransport;
   const server = await start(new Client(guard, openGuard, timers), guard.options);
   const guarded = `http://127.0.0.1:${(await listening(server)).port}`;
-  timersOfGuards.set(guarded, timers);
+  timersOf.set(guarded, timers);
   return guarded;
+}
+
+const tokenFunctions: Readonly<Record<string, (place: string) => IdentityToken>> = {
+  file: tokenFromFile,
+  github: (place) => {
+    process.env['ACTIONS_ID_TOKEN_REQUEST_URL'] = place;
+    process.env['ACTIONS_ID_TOKEN_REQUEST_TOKEN'] = 'request-token';
+    return githubToken;
+  },
+  google: (host) => {
+    process.env['GCE_METADATA_HOST'] = host;
+    return googleToken;
+  },
+};
+
+function startExchange({ token: [kind, place], ...options }: ExchangeLine): string {
+  const identityToken = tokenFunctions[kind]?.(place);
+  if (!identityToken) throw new Error(`no function for ${kind}`);
+  const timers = new ManualTimers();
+  const source = `source ${sources.size}`;
+  sources.set(source, new ExchangedSecrets({ ...options, identityToken }, timers));
+  timersOf.set(source, timers);
+  return source;
+}
+
+async function secretOf(source: ExchangedSecrets | undefined): Promise<object> {
+  try {
+    return { secret: await source?.secret() };
+  } catch (error) {
+    const { message } = error as Error;
+    if (!(error instanceof KeyreeveError)) return { failure: { message } };
+    return { failure: { message, status: error.status, code: error.code } };
+  }
 }
 
 async function listening(server: Server): Promise<AddressInfo> {

@@ -14,16 +14,24 @@ const sources = [
   'app/configuration/config-warnings.ts',
   'app/key-files/master-key-checks.ts',
   'foundation/database/durability.ts',
+  'foundation/outgoing/address-guard.ts',
+  'foundation/outgoing/guarded-request.ts',
   'modules/api-keys/key-prefixes.ts',
   'modules/audit-retention/block-details.ts',
+  'modules/issuers/key-set.ts',
+  'modules/issuers/key-sets.ts',
   'modules/mail/smtp-failure.ts',
   'modules/mail/templates/templates.ts',
   'modules/scope-catalogue/warnings.ts',
-  'modules/webhooks/address-guard.ts',
   'modules/webhooks/sender.ts',
 ];
 /** Texts of these files that administrators do not see there, or that are the same in German. */
-const others = ['a select without a table returned no row', ', Node', ', SQLite'];
+const others = [
+  'a select without a table returned no row',
+  ', Node',
+  ', SQLite',
+  'The public keys of the issuer cannot be fetched.',
+];
 
 /** @returns the literals of a source, each as its parts between placeholders */
 function literalsOf(source: string): string[][] {

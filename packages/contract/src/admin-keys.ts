@@ -4,6 +4,7 @@ import { account, administrator, changing, message, ofAccount } from './admin-pa
 import { AdministeredKeys, KeyRestrictionBody } from './admin-schemas.ts';
 import { KeyDetails } from './api-key-changes.ts';
 import { KeyLimits } from './key-limits.ts';
+import { tokensRead } from './key-tokens.ts';
 import { usageRead } from './key-usage.ts';
 import { route } from './route.ts';
 import { AccountId, KeyId } from './schemas.ts';
@@ -34,6 +35,14 @@ export const adminGetKeyUsage = route('adminGetKeyUsage', 'GET /admin/accounts/:
   ...usageRead,
   summary: 'Get the usage of an account’s API key',
   errors: ['invalid_request', 'account_not_found', 'key_not_found', 'usage_not_kept'],
+});
+
+export const adminGetKeyTokens = route('adminGetKeyTokens', 'GET /admin/accounts/:id/api-keys/:keyId/tokens', {
+  ...administrator,
+  ...ofKey,
+  ...tokensRead,
+  summary: 'Get the last identity tokens of an account’s API key',
+  errors: ['account_not_found', 'key_not_found'],
 });
 
 export const adminChangeKey = route('adminChangeKey', 'PATCH /admin/accounts/:id/api-keys/:keyId', {

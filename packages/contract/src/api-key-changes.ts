@@ -8,6 +8,7 @@ import { limits } from './limits.ts';
 import { Named } from './named.ts';
 import { route } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
+import { TrustBody } from './trust.ts';
 
 export const PreviousSecret = Named('PreviousSecret', { expiresAt: Instant, lastUsedAt: orNull(Instant) });
 
@@ -62,6 +63,7 @@ export const RotationBody = Named(
     publicKey: Type.Optional(
       Type.Object({}, { ...PublicKeyBody, description: 'Required for a key with a public key: the new one' }),
     ),
+    trust: Type.Optional(TrustBody),
     overlapSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -97,10 +99,10 @@ export const RotatedKey = Named(
   },
   {
     description:
-      '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key',
+      '`previousExpiresAt`: the end of the overlap; null without an overlap. `key` is absent for a key with a public key or a trust',
   },
 );
-/** Of a key with a public key. */
+/** Of a key with a public key or a trust. */
 export type RotatedPublicKey = Omit<Static<typeof RotatedKey>, 'key'>;
 /** Of a key with a secret. */
 export type RotatedKey = RotatedPublicKey & Pick<CreatedKey, 'key'>;
@@ -141,7 +143,7 @@ export const rotateKey = route('rotateKey', 'POST /auth/api-keys/:id/rotate', {
   ...ofKey,
   summary: 'Replace the secret of an API key',
   description:
-    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A key with a public key gets a new public key instead. A secret that ends is rejected by every verification that starts after the response.',
+    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A key with a public key or a trust gets a new one of the same kind instead. A secret that ends is rejected by every verification that starts after the response.',
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },

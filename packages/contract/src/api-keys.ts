@@ -8,6 +8,7 @@ import { exampleOf } from './examples.ts';
 import { Named } from './named.ts';
 import { nextCursor, pageFields, total, totalField } from './paging.ts';
 import { route } from './route.ts';
+import { Trust } from './trust.ts';
 import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 const examples = ['billing worker'];
@@ -35,7 +36,7 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
     .join(' '),
 });
 
-/** Which secret or public key a key has, and whether the key is disabled. */
+/** Which secret, public key or trust a key has, and whether the key is disabled. */
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
@@ -43,6 +44,7 @@ export const keyState = {
   environment: orNull(Text('live', 'null if the installation has no environments'), null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
   publicKey: orNull(PublicKey, null),
+  trust: orNull(Trust, null),
 };
 
 export const KeyMetadata = Type.Object(
@@ -183,7 +185,7 @@ export const listKeys = route('listKeys', 'GET /auth/api-keys', {
     view: Type.Optional(
       Type.Literal('full', {
         description:
-          'Adds scopes, expiresAt, disabledAt, disabledReason, leakedAt, environment, hint, publicKey and lastUsedAt',
+          'Adds scopes, expiresAt, disabledAt, disabledReason, leakedAt, environment, hint, publicKey, trust and lastUsedAt',
       }),
     ),
     ...keyListFields,

@@ -48,6 +48,7 @@ export const ConsoleConfig = Named('ConsoleConfig', {
   features: ConsoleFeatures,
   needsAdministrator: Type.Boolean({ description: 'Whether the installation has no administrator yet' }),
   origin: Text('https://auth.example.com', 'Where people open the console'),
+  publicUrl: Text('https://auth.example.com', 'Where clients exchange identity tokens'),
   verificationUrl: orNull(
     Text('https://auth.example.com', 'Where services verify credentials; null if only another listener does'),
   ),

@@ -5,6 +5,7 @@
 import type { ErrorDefinition } from './errors/definition.ts';
 import { accountErrors } from './errors/accounts.ts';
 import { exchangeErrors } from './errors/exchanges.ts';
+import { issuerErrors } from './errors/issuers.ts';
 import { keyErrors } from './errors/keys.ts';
 import { passkeyErrors } from './errors/passkeys.ts';
 import { requestErrors } from './errors/request.ts';
@@ -21,6 +22,7 @@ export const errors = {
   ...verificationErrors,
   ...keyErrors,
   ...exchangeErrors,
+  ...issuerErrors,
   ...passkeyErrors,
   ...singleSignOnErrors,
   ...webhookErrors,

@@ -5,7 +5,9 @@
 import { canaryLimits } from './canary-limits.ts';
 import { consoleLimits } from './console-limits.ts';
 import { deliveryLimits } from './delivery-limits.ts';
+import { exchangeLimits } from './exchange-limits.ts';
 import { importLimits } from './import-limits.ts';
+import { issuerLimits } from './issuer-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { verificationLimits } from './verification-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
@@ -51,8 +53,8 @@ const credentials = {
     30,
     'Days for which an ended previous secret is refused as `expired`. Later: as `not_found`.',
   ),
-  shortLivedSecretSeconds: limit(600, 'Lifetime of a short-lived secret of a public-key key.'),
-  shortLivedSecretsMax: limit(20, 'Valid short-lived secrets of a key. One more ends the oldest.'),
+  shortLivedSecretSeconds: limit(600, 'Longest lifetime of a short-lived secret.'),
+  shortLivedSecretsMax: limit(20, 'Valid short-lived secrets of a key with a public key. One more ends the oldest.'),
   // Longer than any assertion and any short-lived secret is valid.
   shortLivedSecretKeptSeconds: limit(
     900,
@@ -62,7 +64,7 @@ const credentials = {
   assertionSkewSeconds: limit(60, 'Difference of `iat` of an assertion from the server’s time.'),
   assertionIdCharsMin: limit(16, 'The claim `jti` of an assertion: the shortest.'),
   assertionIdCharsMax: limit(128, 'The claim `jti` of an assertion: the longest.'),
-  exchangeBodyBytesMax: limit(8_192, 'Body of `POST /auth/oauth/token`. More: 413.'),
+  exchangeBodyBytesMax: limit(24_576, 'Body of `POST /auth/oauth/token`. More: 413.'),
   exchangesPerMinuteMax: limit(120, 'Assertions that one key exchanges in a minute.', 'too_many_exchanges'),
   unusedKeysPerHourMax: limit(1_000, 'Unused keys that are disabled in an hour. More: in the next hours.'),
   // Each writes an audit event, which is never deleted.
@@ -331,9 +333,10 @@ const operations = {
 /** By the headings of the page, in its order. */
 export const limitGroups = {
   'Requests and connections': requestLimits,
-  'Credentials, keys and tokens': credentials,
+  'Credentials, keys and tokens': { ...credentials, ...exchangeLimits },
   'Sign-ins': signIns,
   Accounts: accounts,
+  'Issuers of identity tokens': issuerLimits,
   'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
@@ -349,9 +352,11 @@ export const limitGroups = {
 export const limitTable = {
   ...requestLimits,
   ...credentials,
+  ...exchangeLimits,
   ...signIns,
   ...accounts,
   ...queues,
+  ...issuerLimits,
   ...consoleLimits,
   ...leakLimits,
   ...canaryLimits,

@@ -4,7 +4,7 @@ import { errors, type ErrorCode } from './errors.ts';
 import { schemaOf, type Json } from './json-schema.ts';
 import { Problem } from './schemas.ts';
 import { OAuthError } from './token-exchange.ts';
-import { credentialErrors, isBounded, type RouteAuth, type RouteContract } from './route.ts';
+import { credentialErrors, isBounded, isOAuthStatus, type RouteAuth, type RouteContract } from './route.ts';
 
 /** Codes of any request. */
 const commonErrors: readonly ErrorCode[] = [
@@ -144,16 +144,17 @@ export function problemResponses(route: RouteContract): Json {
   const responses = referencesOf(route).map(({ status, name, codes }) => [
     String(status),
     // OpenAPI 3.1: a description beside a reference replaces the one of the response that is referred to.
-    route.errorFormat === 'oauth' && status === 400
-      ? oauthResponse(codes)
+    isOAuthStatus(route.errorFormat, status)
+      ? oauthResponse(status, codes)
       : { $ref: `#/components/responses/${name}`, ...(name in groups ? {} : { description: inWords(codes) }) },
   ]);
   return { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Default' } };
 }
 
 /** RFC 6749 section 5.2: the member `error` has the code. */
-const oauthResponse = (codes: readonly ErrorCode[]): Json => ({
+const oauthResponse = (status: number, codes: readonly ErrorCode[]): Json => ({
   description: inWords(codes),
+  ...(status === 401 ? { headers: headerReferences({ 'WWW-Authenticate': wwwAuthenticate }) } : {}),
   content: { 'application/json': { schema: schemaOf(OAuthError, 'response') } },
 });
 

@@ -24,6 +24,8 @@ import { consoleRoutes } from './console.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { registerPublicKey } from './public-key-registration.ts';
 import { reportGithubLeaks } from './github-leaks.ts';
+import { issuerAdminRoutes, issuerRoutes } from './issuers.ts';
+import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
@@ -63,12 +65,14 @@ export const allRoutes: readonly RouteContract[] = [
   rotateKey,
   endPreviousSecret,
   getKeyUsage,
+  getKeyTokens,
   deleteKey,
   exchangeAssertion,
   listGrantableScopes,
   reportLeaks,
   ...serviceAccountRoutes,
   ...serviceAccountKeyRoutes,
+  ...issuerRoutes,
   listSessions,
   endSession,
   endOtherSessions,
@@ -96,6 +100,7 @@ export const allRoutes: readonly RouteContract[] = [
   ...adminRoutes,
   ...serviceAccountAdminRoutes,
   ...scopeAdminRoutes,
+  ...issuerAdminRoutes,
   ...webhookAdminRoutes,
   ...webhookDeliveryRoutes,
   ...consoleRoutes,

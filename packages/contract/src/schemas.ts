@@ -111,7 +111,9 @@ export const FieldProblem = Named('FieldProblem', {
       examples: [64],
     }),
   ),
-  expected: Type.Optional(Text('203.0.113.0/24', 'With `host_bits`: the range without them')),
+  expected: Type.Optional(
+    Text('203.0.113.0/24', 'With `host_bits`: the range without them. For a trust: the names of claims with ids'),
+  ),
 });
 
 /** What proves the second factor of an account. */

@@ -4,6 +4,7 @@ import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-chang
 import { CreatedKey, createKey, deleteKey, keyFields, keyTimes, listKeys, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors, managerErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
+import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
@@ -93,6 +94,7 @@ export const endServiceAccountPreviousSecret = ofServiceAccount('endServiceAccou
   'reserved_scope',
 ]);
 export const getServiceAccountKeyUsage = ofServiceAccount('getServiceAccountKeyUsage', getKeyUsage);
+export const getServiceAccountKeyTokens = ofServiceAccount('getServiceAccountKeyTokens', getKeyTokens);
 export const deleteServiceAccountKey = ofServiceAccount('deleteServiceAccountKey', deleteKey);
 
 export const ServiceAccountLimits = Named('ServiceAccountLimits', shownLimits);
@@ -137,6 +139,7 @@ export const serviceAccountKeyRoutes = [
   rotateServiceAccountKey,
   endServiceAccountPreviousSecret,
   getServiceAccountKeyUsage,
+  getServiceAccountKeyTokens,
   deleteServiceAccountKey,
   setServiceAccountLimits,
   setServiceAccountEntitlements,

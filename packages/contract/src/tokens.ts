@@ -98,7 +98,7 @@ export const getJwks = route('getJwks', 'GET /.well-known/jwks.json', {
 export const Metadata = Named('ServerMetadata', {
   issuer: Text('https://auth.example.com'),
   token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
-  token_endpoint_auth_methods_supported: Type.Array(Text('none')),
+  token_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
   jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
   introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
   introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
@@ -112,7 +112,7 @@ export const getMetadata = route('getMetadata', 'GET /.well-known/oauth-authoriz
   tag: 'Tokens',
   summary: 'Get the server metadata',
   description:
-    'RFC 8414: issuer, token endpoint, public keys and introspection. The only grant is that of RFC 7523, for API keys with a public key.',
+    'RFC 8414: issuer, token endpoint, public keys and introspection. The grants are those of API keys with a public key (RFC 7523), a trust (RFC 7523, RFC 8693) or a secret (RFC 6749 section 4.4).',
   auth: 'none',
   success: {
     status: 200,

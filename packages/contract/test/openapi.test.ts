@@ -7,6 +7,7 @@ import {
   allRoutes,
   errors,
   errorsOf,
+  isOAuthStatus,
   exampleOf,
   limits,
   openApiDocument,
@@ -97,7 +98,7 @@ test('every operation lists each code that it can return, under its status or in
       // A code of the route itself must be under its status.
       if (route.errors.includes(code)) assert.ok(names.includes(own), `${route.id} ${code}`);
       for (const response of names) {
-        const isOAuth = route.errorFormat === 'oauth' && errors[code].status === 400 && response === own;
+        const isOAuth = isOAuthStatus(route.errorFormat, errors[code].status) && response === own;
         const expected = isOAuth ? 'application/json' : 'application/problem+json';
         assert.deepEqual(Object.keys(resolved(response as Response).content ?? {}), [expected]);
       }

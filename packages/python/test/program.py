@@ -15,10 +15,21 @@ from typing import Any
 from management_scenario import manage
 from manual_clock import ManualClock
 
-from keyreeve import Keyreeve, KeyreeveUnavailable
+from keyreeve import (
+    ExchangedSecrets,
+    IdentityToken,
+    Keyreeve,
+    KeyreeveError,
+    KeyreeveUnavailable,
+    exchange,
+    github_token,
+    google_token,
+    token_from_file,
+)
 
 _output = threading.Lock()
-# By the URL of the guarded application.
+_sources: dict[str, ExchangedSecrets] = {}
+# By the URL of the guarded application, or the name of the source.
 _clocks: dict[str, ManualClock] = {}
 
 
@@ -42,6 +53,34 @@ def start_guard(line_id: int, guard: dict[str, Any]) -> None:
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     _clocks[url] = clock
     write({"id": line_id, "url": url})
+
+
+def token_function(kind: str, place: str) -> IdentityToken:
+    if kind == "github":
+        os.environ.update(ACTIONS_ID_TOKEN_REQUEST_URL=place, ACTIONS_ID_TOKEN_REQUEST_TOKEN="request-token")
+        return github_token
+    if kind == "google":
+        os.environ["GCE_METADATA_HOST"] = place
+        return google_token
+    return token_from_file(place)
+
+
+def start_exchange(line_id: int, started: dict[str, Any]) -> None:
+    token = token_function(*started["token"])
+    source = exchange(started["url"], started.get("keyId"), token, audience=started.get("audience"))
+    name = f"source {len(_sources)}"
+    source._clock = _clocks[name] = ManualClock()
+    _sources[name] = source
+    write({"id": line_id, "source": name})
+
+
+def write_secret(line_id: int, source: ExchangedSecrets) -> None:
+    try:
+        write({"id": line_id, "secret": source.secret()})
+    except KeyreeveError as error:
+        write({"id": line_id, "failure": {"message": str(error), "status": error.status, "code": error.code}})
+    except Exception as error:
+        write({"id": line_id, "failure": {"message": str(error)}})
 
 
 def verify(client: Keyreeve, line: dict[str, Any]) -> None:
@@ -79,6 +118,14 @@ def main() -> None:
         elif "management" in line:
             options = line["management"]
             write({"id": line["id"], "transcript": manage(options["url"], options["managementKey"])})
+        elif "exchange" in line:
+            start_exchange(line["id"], line["exchange"])
+        elif "secret" in line:
+            source = _sources[line["secret"]["source"]]
+            threading.Thread(target=write_secret, args=(line["id"], source), daemon=True).start()
+        elif "drop" in line:
+            _sources[line["drop"]["source"]].drop(line["drop"]["secret"])
+            write({"id": line["id"]})
         elif client is None:
             raise ValueError("KEYREEVE_URL and KEYREEVE_SERVICE_KEY are not set")
         elif line["id"] % 2 == 0:

@@ -4,6 +4,7 @@
  * creates. All other keys are created over HTTP (`key-source.ts`).
  */
 import { createHash } from 'node:crypto';
+import type { IssuerChangeBody, NewIssuerBody } from '@keyreeve/contract';
 import { generatePassword, type Accounts } from '../src/modules/accounts/accounts.ts';
 import type { ApiKeys } from '../src/modules/api-keys/api-keys.ts';
 import { verifyScope } from '../src/modules/api-keys/scopes.ts';
@@ -39,6 +40,14 @@ export interface CatalogueChanges {
   readonly deleteScope: (name: string) => Promise<void>;
 }
 
+/** Changes of issuers whose tokens the check signs. @throws DomainError; the outcome may be unknown */
+export interface IssuerChanges {
+  /** @returns its id */
+  readonly add: (issuer: NewIssuerBody) => Promise<number>;
+  readonly change: (id: number, change: IssuerChangeBody) => Promise<void>;
+  readonly remove: (id: number) => Promise<void>;
+}
+
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
@@ -51,6 +60,7 @@ export interface CanariesOptions {
   readonly importKey: ((accountId: string, nickname: string, hash: string) => Promise<boolean>) | undefined;
   /** Undefined if the service does not enforce the scope catalogue. */
   readonly catalogue: CatalogueChanges | undefined;
+  readonly issuers: IssuerChanges;
 }
 
 const operator: Principal = { kind: 'operator' };
@@ -59,6 +69,8 @@ export class Canaries {
   readonly #options: CanariesOptions;
   /** Includes accounts whose creation failed: without a response they may exist. */
   readonly #emails = new Set<string>();
+  /** URL → id. */
+  readonly #issuers = new Map<string, number>();
   /** Names of the catalogue. */
   readonly #scopes = new Set<string>();
   #nicknames = 0;
@@ -74,6 +86,24 @@ export class Canaries {
   /** Undefined if the service does not enforce the scope catalogue. */
   get catalogue(): CatalogueChanges | undefined {
     return this.#options.catalogue;
+  }
+
+  get issuers(): Pick<IssuerChanges, 'change'> {
+    return this.#options.issuers;
+  }
+
+  /** Keys of all accounts may trust the issuer. @returns its id @throws DomainError */
+  async addIssuer(issuer: NewIssuerBody): Promise<number> {
+    const id = await this.#options.issuers.add(issuer);
+    this.#issuers.set(issuer.url, id);
+    return id;
+  }
+
+  /** @throws DomainError */
+  async removeIssuer(url: string): Promise<void> {
+    const id = this.#issuers.get(url);
+    if (id !== undefined) await this.#options.issuers.remove(id);
+    this.#issuers.delete(url);
   }
 
   /** Deletes the scope from the catalogue at the end. */
@@ -136,7 +166,7 @@ export class Canaries {
     }
   }
 
-  /** @returns the email addresses of the accounts, and the names of the scopes, that could not be removed */
+  /** @returns the email addresses of the accounts, the URLs of the issuers, and the names of the scopes, that could not be removed */
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {
@@ -155,6 +185,13 @@ export class Canaries {
         if (error instanceof DomainError && error.code === 'scope_not_found') this.#scopes.delete(name);
       }
     }
-    return [...this.#emails, ...this.#scopes];
+    for (const url of this.#issuers.keys()) {
+      try {
+        await this.removeIssuer(url);
+      } catch (error) {
+        if (error instanceof DomainError && error.code === 'issuer_not_found') this.#issuers.delete(url);
+      }
+    }
+    return [...this.#emails, ...this.#issuers.keys(), ...this.#scopes];
   }
 }

@@ -185,21 +185,32 @@ export class Checker {
       this.#measure([key, account], verification);
       return;
     }
-    const observed = result.replace('_', ' ');
-    const observation: Observation = { by: 'verification', source, observed, startedAt, endedAt };
-    const { met, unmet } = meaningOf(result, key, account, asked);
     const sinceRevocationMs = this.#measure(
       [key, account, ...Object.values<Condition | undefined>({ ...asked })].filter((one) => one !== undefined),
       verification,
     );
-    const violation = firstOf(met, (condition) => condition.observedMet(observation));
+    const violation = this.#check(key, account, verification, asked);
     if (violation && result === 'accepted' && sinceRevocationMs > 0)
       this.#acceptedAfterMsMax = Math.max(this.#acceptedAfterMsMax ?? 0, sinceRevocationMs);
-    this.#record(violation);
-    if (violation || unmet.length === 0) return;
-    // If several conditions may explain the rejection, it proves none of them.
-    const [cause, ...others] = unmet.filter((condition) => condition.mayBeUnmet(observation));
-    if (others.length === 0) this.#record((cause ?? unmet[0])?.observedUnmet(observation));
+  }
+
+  /**
+   * An exchange of a token for a short-lived secret. Its result follows from the conditions like that of a verification, and counts as
+   * none.
+   * @param asked the conditions; `secret`: that of all secrets which are issued for such tokens
+   */
+  exchanged(
+    id: number,
+    exchange: Verification & { readonly result: 'accepted' | 'rejected' | 'unknown' },
+    asked: Asked,
+  ): void {
+    const key = this.#key(id);
+    if (exchange.result !== 'unknown') this.#check(key, this.#account(key.accountId), exchange, asked);
+  }
+
+  /** Two instances have accepted one token of an issuer whose tokens are accepted once. */
+  exchangedTwice(id: number): void {
+    this.#record({ rule: 'exchanged_twice', explanation: `key ${id}: one token was exchanged twice` });
   }
 
   /** A list of an account's keys. It may lack keys whose creation overlaps the request. */
@@ -257,6 +268,26 @@ export class Checker {
       verifyLatency: this.#verifyLatencies.summary(),
       deleteLatency: this.#deleteLatencies.summary(),
     };
+  }
+
+  /** @returns the violation, if one of the conditions that the result shows as met cannot have been met */
+  #check(
+    key: KeyRecord,
+    account: ChangingCondition,
+    verification: Verification,
+    asked: Asked | undefined,
+  ): Violation | undefined {
+    const { result, ...interval } = verification;
+    if (result === 'unknown' || result === 'wrong_key') return undefined;
+    const observation: Observation = { by: 'verification', observed: result.replace('_', ' '), ...interval };
+    const { met, unmet } = meaningOf(result, key, account, asked);
+    const violation = firstOf(met, (condition) => condition.observedMet(observation));
+    this.#record(violation);
+    if (violation || unmet.length === 0) return violation;
+    // If several conditions may explain the rejection, it proves none of them.
+    const [cause, ...others] = unmet.filter((condition) => condition.mayBeUnmet(observation));
+    if (others.length === 0) this.#record((cause ?? unmet[0])?.observedUnmet(observation));
+    return undefined;
   }
 
   /** Counts the verification. @returns milliseconds from a revocation's response to its start; 0 or less without one */

@@ -62,7 +62,10 @@ export interface Change {
   observedBy: number;
 }
 
-/** What a request changes of a key, or of all keys with a scope; `widened`: it only adds rights again. */
+/**
+ * What a request changes of a key, of all keys with a scope, or of all keys that trust an issuer; `widened`: it only adds rights
+ * again.
+ */
 export type KeyChangeKind =
   | 'disabled'
   | 'scope'
@@ -71,6 +74,10 @@ export type KeyChangeKind =
   | 'rotated'
   | 'previousEnded'
   | 'publicKeyEnded'
+  | 'trustEnded'
+  | 'issuerNarrowed'
+  | 'issuerRemoved'
+  | 'issuerRefreshed'
   | 'leaked'
   | 'entitlement'
   | 'scopeMarked'
@@ -96,6 +103,7 @@ export const rules = {
     'a verification was accepted that started after the response to a change of the key, or after the end of a secret',
   refused_without_cause: 'a key was rejected without a request that explains it',
   came_back: 'a key was accepted after it had been rejected',
+  exchanged_twice: 'one identity token was exchanged twice, at an issuer whose tokens are accepted once',
   deleted_twice: 'two deletions of one key succeeded',
   list_disagrees: 'a list contains a deleted key or lacks a valid key',
   audit_disagrees: 'the audit log does not record exactly the deletions that took effect',

@@ -19,8 +19,8 @@ export interface KeySourceOptions {
 export interface NewKeyOptions {
   /** Only for keys that are created over HTTP. */
   readonly scopes?: readonly string[];
-  /** JWK, of a key without a secret: its clients exchange assertions for secrets, which the caller verifies. */
-  readonly publicKey?: object;
+  /** Of a key without a secret: its clients exchange tokens for secrets, which the caller verifies. */
+  readonly credential?: object;
   /** For a key that is changed. */
   readonly ask?: (id: number) => AskedOfKey;
 }
@@ -47,13 +47,13 @@ export class KeySource implements DeletableKeys {
   /** @returns undefined if the outcome is unknown: the key may exist */
   async newKey(kind: KeyKind, options: NewKeyOptions = {}): Promise<CanaryKey | undefined> {
     const { checker, prober } = this.#options;
-    const { ask, publicKey } = options;
+    const { ask, credential } = options;
     try {
       const created = await this.#create(kind, options);
       if (!created) return undefined;
       const key = { ...created, ...(ask ? { asked: ask(created.id) } : {}) };
       checker.addKey(key.id, key.accountId, monotonicMs(), kind);
-      if (!publicKey) prober.live.add(key);
+      if (!credential) prober.live.add(key);
       return key;
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
@@ -71,7 +71,7 @@ export class KeySource implements DeletableKeys {
   }
 
   /** @throws DomainError */
-  async #create(kind: KeyKind, { scopes = [], publicKey }: NewKeyOptions): Promise<CanaryKey | undefined> {
+  async #create(kind: KeyKind, { scopes = [], credential }: NewKeyOptions): Promise<CanaryKey | undefined> {
     const { canaries, instances } = this.#options;
     const { id: accountId } = this.session.account;
     const instance = pick(instances);
@@ -82,8 +82,9 @@ export class KeySource implements DeletableKeys {
         return canaries.importKey(accountId);
       case 'created': {
         if (!(await this.session.ensureSignedIn(instance))) return undefined;
-        const body = { nickname: canaries.newNickname(), ...(scopes.length === 0 ? {} : { scopes }), publicKey };
-        const path = publicKey ? '/auth/api-keys/public' : '/auth/api-keys';
+        const nickname = canaries.newNickname();
+        const body = { nickname, ...(scopes.length === 0 ? {} : { scopes }), ...credential };
+        const path = credential ? '/auth/api-keys/public' : '/auth/api-keys';
         const response = await this.session.send(instance, 'POST', path, body);
         if (response?.status !== 201) return this.#handleRejection(response);
         const { id, key: secret = '' } = JSON.parse(response.text) as { id: number; key?: string };

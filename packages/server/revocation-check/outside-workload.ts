@@ -40,7 +40,7 @@ export interface Observed {
 export const notCovered = [
   'keys of callers (scope keyreeve:verify), and imported keys',
   'disabling of accounts and of keys',
-  'changes of scopes, IP ranges and expiry; rotations; leaked secrets; public keys and short-lived secrets',
+  'changes of scopes, IP ranges and expiry; rotations; leaked secrets; public keys, trusts, issuers and short-lived secrets',
   'scope catalogue and entitlements',
   'the audit log',
   'a response 200 of /auth/forward: no proxy accepts canary keys, so a valid one gets 403, and a deleted one 401',

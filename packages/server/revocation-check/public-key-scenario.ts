@@ -2,36 +2,29 @@
  * Changes keys with a public key while their short-lived secrets are verified: rotates the public key with an overlap, ends
  * the previous one, disables and enables the key, and deletes it.
  */
-import { generateKeyPairSync, randomBytes, randomInt, sign, type KeyObject } from 'node:crypto';
-import { jwtBearerGrant } from '@keyreeve/contract';
+import { generateKeyPairSync, randomInt, type KeyObject } from 'node:crypto';
 import { systemClock } from '../src/foundation/clock.ts';
-import type { CanaryKey } from './canaries.ts';
-import type { AskedOfKey } from './condition.ts';
-import { endOf, KeyAbandoned } from './key-requests.ts';
-import type { KeySource } from './key-source.ts';
-import { pick } from './prober.ts';
-import { askedOf, forEachKey, ScenarioKey } from './scenario-key.ts';
+import { ExchangingKey, type Credential } from './exchanging-key.ts';
+import { newTokenId, signToken } from './canary-issuer.ts';
+import { forEachKey } from './scenario-key.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
-import { SecretRecord } from './secret-record.ts';
 
-/** Longer than a key of the scenario exists. */
-const overlapSeconds = 3_600;
 const assertionSeconds = 60;
 
 /** Creates keys one after the other. Each gets the changes in order, and is deleted. */
 export const runPublicKeyScenario = (options: ScenarioOptions): Promise<void> =>
   forEachKey(
     options,
-    (source) => PublicKeyKey.register(source, options),
+    (source) => ExchangingKey.register(source, new KeyPair(), options),
     async (key, probes) => {
       const more = (): Promise<void> => probes.more(1 + randomInt(options.probesMax));
-      await key.exchange('current');
+      await key.exchange();
       await more();
-      await key.rotate();
-      await key.exchange('current');
+      await key.rotate('rotated', new KeyPair());
+      await key.exchange();
       await key.exchange('previous');
       await more();
-      await key.endPrevious();
+      await key.endPrevious('publicKeyEnded');
       await more();
       if (randomInt(2) === 0) return;
       await key.setDisabled(true);
@@ -39,105 +32,21 @@ export const runPublicKeyScenario = (options: ScenarioOptions): Promise<void> =>
     },
   );
 
-/** A key pair, and the short-lived secrets that its public key issued. */
-class Issuer {
-  readonly publicKey: object;
-  readonly secrets: CanaryKey[] = [];
+class KeyPair implements Credential {
+  readonly member: { readonly publicKey: object };
   readonly #privateKey: KeyObject;
 
   constructor() {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const { kty, crv, x } = publicKey.export({ format: 'jwk' });
-    this.publicKey = { kty, crv, x };
+    this.member = { publicKey: { kty, crv, x } };
     this.#privateKey = privateKey;
   }
 
-  /** @param audience the public URL of the service */
-  assertion(keyId: number, audience: string): string {
+  form(keyId: number, audience: string): { readonly assertion: string } {
     const kid = String(keyId);
     const iat = Math.floor(systemClock.now() / 1_000);
-    const jti = randomBytes(24).toString('base64url');
-    const claims = { iss: kid, sub: kid, aud: audience, iat, exp: iat + assertionSeconds, jti };
-    const signed = [{ alg: 'EdDSA', kid }, claims].map(encode).join('.');
-    return `${signed}.${sign(null, Buffer.from(signed), this.#privateKey).toString('base64url')}`;
+    const claims = { iss: kid, sub: kid, aud: audience, iat, exp: iat + assertionSeconds, jti: newTokenId() };
+    return { assertion: signToken({ alg: 'EdDSA', kid }, claims, this.#privateKey) };
   }
 }
-
-type AskedKey = CanaryKey & { readonly asked: AskedOfKey };
-
-class PublicKeyKey extends ScenarioKey {
-  readonly #key: AskedKey;
-  #current: Issuer;
-  #previous: Issuer | undefined;
-  #secrets = 0;
-
-  /** @returns undefined if the outcome of the registration is unknown */
-  static async register(source: KeySource, options: ScenarioOptions): Promise<PublicKeyKey | undefined> {
-    const issuer = new Issuer();
-    const ask = (id: number): AskedOfKey => askedOf(id, undefined);
-    const key = await source.newKey('created', { ask, publicKey: issuer.publicKey });
-    return key?.asked && new PublicKeyKey({ ...key, asked: key.asked }, issuer, source, options);
-  }
-
-  private constructor(key: AskedKey, issuer: Issuer, source: KeySource, options: ScenarioOptions) {
-    super(key.id, key.asked, source, options);
-    this.#key = key;
-    this.#current = issuer;
-  }
-
-  override get secrets(): readonly CanaryKey[] {
-    return [...this.#current.secrets, ...(this.#previous?.secrets ?? [])];
-  }
-
-  /** Exchanges an assertion at a random instance, and verifies the secret everywhere. @throws KeyAbandoned */
-  async exchange(by: 'current' | 'previous'): Promise<void> {
-    const issuer = by === 'current' ? this.#current : this.#previous;
-    const audience = await this.#audience();
-    if (!issuer || audience === undefined) throw new KeyAbandoned();
-    const assertion = issuer.assertion(this.#key.id, audience);
-    const body = new URLSearchParams({ grant_type: jwtBearerGrant, assertion }).toString();
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const request = { method: 'POST', path: '/auth/oauth/token', headers, body } as const;
-    const response = await pick(this.options.instances)
-      .send(request)
-      .catch(() => undefined);
-    if (response?.status !== 200) throw new KeyAbandoned();
-    const { access_token: secret } = JSON.parse(response.text) as { access_token: string };
-    const record = new SecretRecord(`short-lived secret ${++this.#secrets} of key ${this.#key.id}`);
-    const issued: CanaryKey = { ...this.#key, secret, asked: { ...this.#key.asked, secret: record } };
-    issuer.secrets.push(issued);
-    this.options.prober.live.add(issued);
-    await this.options.prober.probeEverywhere(issued);
-  }
-
-  /** Replaces the public key. The secrets that it issued stay valid during the overlap. @throws KeyAbandoned */
-  async rotate(): Promise<void> {
-    const next = new Issuer();
-    const replaced = this.#current;
-    const effects = replaced.secrets.map((secret) => ({ ...endOf(secret), isDelayed: true }));
-    const body = { publicKey: next.publicKey, overlapSeconds };
-    await this.requests.send('rotated', { method: 'POST', path: '/rotate', body }, effects);
-    this.#previous = replaced;
-    this.#current = next;
-    await this.probeEverywhere();
-  }
-
-  /** Ends the previous public key, and with it the secrets that it issued. @throws KeyAbandoned */
-  async endPrevious(): Promise<void> {
-    const ended = this.#previous?.secrets ?? [];
-    await this.requests.send('publicKeyEnded', { method: 'DELETE', path: '/previous' }, ended.map(endOf));
-    this.#previous = undefined;
-    for (const secret of ended) this.options.prober.markDeleted(secret);
-  }
-
-  /** The public URL of the service; undefined without a response. */
-  async #audience(): Promise<string | undefined> {
-    const request = { method: 'GET', path: '/.well-known/oauth-authorization-server', headers: {} } as const;
-    const response = await pick(this.options.instances)
-      .send(request)
-      .catch(() => undefined);
-    return response?.status === 200 ? (JSON.parse(response.text) as { issuer: string }).issuer : undefined;
-  }
-}
-
-const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -15,6 +15,7 @@ import { Checker } from './checker.ts';
 import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
 import type { KeyKind } from './history.ts';
+import { runIssuerScenario, runTrustScenario } from './issuer-scenario.ts';
 import { Instance, messageOf } from './instance.ts';
 import { KeySource } from './key-source.ts';
 import { reportLeak } from './leak-report.ts';
@@ -39,7 +40,11 @@ export interface WorkloadOptions {
   readonly probesMax?: number;
   /** Additional clients that only verify large batches. */
   readonly batchClients?: number;
+  /** Those that only tests can have. */
+  readonly scenarios?: readonly Scenario[];
 }
+
+export type Scenario = (options: ScenarioOptions) => Promise<void>;
 
 export interface WorkloadRunOptions {
   /** Ends the run after the operations in progress. */
@@ -72,6 +77,7 @@ export class Workload {
   readonly #deletionScenarios: number;
   readonly #probesMax: number;
   readonly #batchClients: number;
+  readonly #moreScenarios: readonly Scenario[];
   #scenarios: readonly DeletionScenario[] = [];
 
   /** Creates an account and a caller key in the database, without requests to the instances. @throws DomainError */
@@ -85,6 +91,7 @@ export class Workload {
     const { instances, verificationUrls = [], canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
     this.#probesMax = options.probesMax ?? probesMaxDefault;
     this.#batchClients = options.batchClients ?? 0;
+    this.#moreScenarios = options.scenarios ?? [];
     this.instances = instances.map((url) => new Instance(url, timeoutMs));
     this.#verifying = [...this.instances, ...verificationUrls.map((url) => new Instance(url, timeoutMs))];
     this.#canaries = canaries;
@@ -143,7 +150,9 @@ export class Workload {
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
       runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
       runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
-      runPublicKeyScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ...[runPublicKeyScenario, runTrustScenario, runIssuerScenario, ...this.#moreScenarios].map((run) =>
+        run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ),
       ...(this.#canaries.catalogue ? [runEntitlementScenario, runDeclaredScopeScenario] : []).map((run) =>
         run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       ),

@@ -7,6 +7,7 @@ import {
   consoleApiPath,
   errorsOf,
   forward,
+  isOAuthStatus,
   OAuthError,
   Problem,
   webhookMessages,
@@ -51,7 +52,7 @@ export function assertDeclared(method: string, target: string, answer: Answered)
   const codes = [...(route ? errorsOf(route) : withoutRoute), ...(isMirrored ? mirrorErrors : [])];
   // The response to a HEAD request has no body, and so no code.
   if (method === 'HEAD') return;
-  const isOAuth = route?.errorFormat === 'oauth' && answer.status === 400;
+  const isOAuth = isOAuthStatus(route?.errorFormat, answer.status);
   const code = isOAuth ? (answer.json as OAuthError).error : (answer.json as Problem).code;
   assert.ok(codes.includes(code), `${method} ${path} answers ${code}, which it doesn’t name`);
   assertFits(isOAuth ? OAuthError : Problem, answer.json, code);

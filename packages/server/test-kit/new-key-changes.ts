@@ -14,6 +14,7 @@ export const newKeyChanges = (db: Db, clock: Clock, revocations?: Revocations): 
     revocations,
     hash: keys.apiKeyHash,
     environments: new Environments([], 'krv'),
+    audiences: { publicUrl: 'http://localhost', others: [] },
     hasCatalogue: false,
     lifetimeDaysMax: 0,
     creationLimits: undefined,

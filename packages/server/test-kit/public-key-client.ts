@@ -1,6 +1,6 @@
 /** An API key with a public key, and the assertions of its client. */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { constants, createHmac, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { jwtBearerGrant, type ExchangedSecret } from '@keyreeve/contract';
 import { bearer, type Answered, type TestApp } from './new-app.ts';
 
@@ -36,14 +36,25 @@ export async function newPublicKeyKey(
 const base64url = (value: object | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
+/** What signs a JWT: a JWS algorithm (RFC 7518, RFC 8037), and its private or secret key. */
+export interface JwtSigner {
+  readonly alg: string;
+  readonly privateKey: KeyObject;
+}
+
 /** Signs any header and claims. Text is signed unchanged. */
-export function signJwt({ alg, privateKey }: KeyPair, header: object, claims: object | string): string {
+export function signJwt(signer: JwtSigner, header: object | string, claims: object | string): string {
   const text = `${base64url(header)}.${base64url(claims)}`;
-  const signature =
-    alg === 'EdDSA'
-      ? sign(null, Buffer.from(text), privateKey)
-      : sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${text}.${signature.toString('base64url')}`;
+  return `${text}.${signatureOf(signer, Buffer.from(text)).toString('base64url')}`;
+}
+
+function signatureOf({ alg, privateKey: key }: JwtSigner, text: Buffer): Buffer {
+  const digest = `sha${alg.slice(2)}`;
+  if (alg.startsWith('Ed')) return sign(null, text, key);
+  if (alg.startsWith('HS')) return createHmac(digest, key).update(text).digest();
+  const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = constants;
+  const pss = alg.startsWith('PS') ? { padding, saltLength } : {};
+  return sign(digest, text, { key, dsaEncoding: 'ieee-p1363', ...pss });
 }
 
 export interface AssertionParts {

@@ -1,6 +1,6 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
 import { translationIn, type ServerSentences } from './server-sentences.ts';
-import { locale } from './text.ts';
+import { loadLater, locale } from './text.ts';
 import type { AdminTexts } from './texts.ts';
 
 /** Defined before the first of these pages is rendered. */
@@ -12,7 +12,9 @@ let serverSentences: ServerSentences = [];
 /** @returns undefined for a text that has no translation, such as one of a mail server */
 export const translationOf = (sentence: string): string | undefined => translationIn(serverSentences, sentence);
 
-export async function loadAdminTexts(): Promise<void> {
+export const loadAdminTexts = (): Promise<void> => loadLater(load);
+
+async function load(): Promise<void> {
   serverSentences = [];
   if (/^de/i.test(locale)) ({ deAdmin: adminText, serverSentences } = await import('./de-admin.ts'));
   else ({ enAdmin: adminText } = await import('./en-admin.ts'));

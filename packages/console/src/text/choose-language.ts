@@ -1,12 +1,9 @@
 /** Changes the language of the open page, and of later ones in this browser. */
 import { store } from '../stored.ts';
-import { adminText, loadAdminTexts } from './admin-text.ts';
-import { loadTexts, textsVersion } from './text.ts';
+import { reloadTexts } from './text.ts';
 
 /** @param language `system` or one of `languages` @throws Error if the texts cannot be loaded */
 export async function chooseLanguage(language: string): Promise<void> {
   store('language', language === 'system' ? undefined : language);
-  await loadTexts();
-  if (adminText) await loadAdminTexts();
-  textsVersion.value++;
+  await reloadTexts();
 }

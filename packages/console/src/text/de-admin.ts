@@ -2,6 +2,7 @@
 import { accounts } from './de/admin/accounts.ts';
 import { audit } from './de/admin/audit.ts';
 import { general } from './de/admin/general.ts';
+import { issuers } from './de/admin/issuers.ts';
 import { jobs } from './de/admin/jobs.ts';
 import { keys } from './de/admin/keys.ts';
 import { mail } from './de/admin/mail.ts';
@@ -27,6 +28,7 @@ export const deAdmin: AdminTexts = {
   webhooks,
   scopes,
   mail,
+  issuers,
   jobs,
   managementKeys,
   signingKeys,

@@ -2,6 +2,7 @@
 import { accounts } from './en/admin/accounts.ts';
 import { audit } from './en/admin/audit.ts';
 import { general } from './en/admin/general.ts';
+import { issuers } from './en/admin/issuers.ts';
 import { jobs } from './en/admin/jobs.ts';
 import { keys } from './en/admin/keys.ts';
 import { mail } from './en/admin/mail.ts';
@@ -24,6 +25,7 @@ export const enAdmin = {
   webhooks,
   scopes,
   mail,
+  issuers,
   jobs,
   managementKeys,
   signingKeys,

@@ -14,6 +14,22 @@ export let locale = 'en';
 /** Changes with the texts, so that what shows them is rendered again. */
 export const textsVersion = signal(0);
 
+/** The loads of texts that came later, such as those of administrators: another language repeats them. */
+const laterLoads = new Set<() => Promise<void>>();
+
+/** Loads texts that the first load lacks. */
+export async function loadLater(load: () => Promise<void>): Promise<void> {
+  laterLoads.add(load);
+  await load();
+}
+
+/** In the language that the person has chosen. */
+export async function reloadTexts(): Promise<void> {
+  await loadTexts();
+  await Promise.all([...laterLoads].map((load) => load()));
+  textsVersion.value++;
+}
+
 /** @param preferred the languages of the browser */
 export async function loadTexts(preferred: readonly string[] = navigator.languages): Promise<void> {
   const known = languageOf(preferred);

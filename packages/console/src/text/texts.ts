@@ -1,5 +1,6 @@
 /** The types of the texts of a language: the members of the English texts. */
 import type { enAdmin } from './en-admin.ts';
+import type { enTrust } from './en-trust.ts';
 import type { en } from './en.ts';
 
 /** Languages replace strings and functions with those of the same parameters. */
@@ -10,3 +11,4 @@ export type Translated<T> = T extends string
     : { readonly [K in keyof T]: Translated<T[K]> };
 export type Texts = Translated<typeof en>;
 export type AdminTexts = Translated<typeof enAdmin>;
+export type TrustTexts = Translated<typeof enTrust>;

@@ -7,6 +7,8 @@ import type { LoggedEvent } from '../../../server/src/modules/webhooks/events.ts
 import { messageOf } from '../../../server/src/modules/webhooks/publisher.ts';
 import { queueOf } from '../../../server/src/modules/webhooks/store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
+import { addIssuer } from '../../../server/test-kit/issuers.ts';
+import { findIssuersFor } from '../../../server/src/modules/issuers/store.ts';
 import { seedOverview } from './overview-seed.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 
@@ -23,6 +25,10 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
   await scopeCatalogue.set(operator, 'reports:read', { description: hostileTexts.markup, entitled: true });
   await scopeCatalogue.set(operator, 'old:scope', { description: hostileTexts.wide, entitled: false });
   await scopeCatalogue.delete(operator, 'old:scope');
+  // Another administrator may have been seeded.
+  const url = `https://login.example.com/${hostileTexts.wide}/v2`;
+  if ((await findIssuersFor(app.db, '', url)).length === 0)
+    await addIssuer(app.db, { url, jwks: { keys: [] }, idClaims: ['/oid'], lifetimeSeconds: 86_700 });
   const webhook = await webhooks.endpoints.create(operator, {
     url: 'https://hooks.example.com/keyreeve',
     // No scene causes it, so nothing is sent.

@@ -6,6 +6,8 @@ import { opening, scenesAs, type Scene } from './scene.ts';
 
 const keyPath: Scene['path'] = ({ keys }) => `/console/keys/${keys['billing worker']}`;
 
+const trustKeyPath: Scene['path'] = ({ keys }) => `/console/keys/${keys['release workflow']}`;
+
 const filled = scenesAs('filled');
 const fresh = scenesAs('fresh');
 const openCreation = opening('main .button.primary', 0, 'dialog [name=nickname]');
@@ -19,8 +21,28 @@ async function beginSetup(page: Page): Promise<string> {
   return page.locator('dialog [readonly]:visible').first().inputValue();
 }
 
+/** @param workload one of the options */
+const openTrust =
+  (workload: string): NonNullable<Scene['act']> =>
+  async (page, at) => {
+    await openCreation(page, at);
+    await page.locator('dialog [name=trust]').check();
+    await page.locator('dialog [name=workload]').selectOption(workload);
+  };
+
 export const dialogScenes: readonly Scene[] = [
   filled('create-key', '/console/keys', openCreation),
+  filled('create-trust-github', '/console/keys', openTrust('github')),
+  filled('create-trust-kubernetes', '/console/keys', openTrust('kubernetes')),
+  filled('create-trust-other', '/console/keys', openTrust('other')),
+  filled('trust-created', '/console/keys', async (page, at) => {
+    await openTrust('github')(page, at);
+    await page.locator('dialog [name=nickname]').fill('billing worker 2');
+    await page.locator('dialog [name="/repository_id"]').fill('4711');
+    await page.locator('dialog [type=submit]').click();
+    await page.locator('dialog .code-block').waitFor();
+  }),
+  filled('rotate-trust', trustKeyPath, opening('.page-header .button', 1, 'dialog [name=overlap]')),
   scenesAs('empty')('secret', '/console/keys', async (page, at) => {
     await openCreation(page, at);
     await page.locator('dialog [name=nickname]').fill('billing worker');

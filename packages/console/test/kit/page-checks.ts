@@ -33,6 +33,8 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   // The examples of “Protect your API”, and the keys that its scenes have created.
   /\bservice(?: \d+)?\b/,
   /\b(?:nginx|Caddy|Express|FastAPI|Go|curl)\b/,
+  /\bGitHub Actions\b|\bGitLab CI\b|\bKubernetes\b|\bGoogle Cloud\b|\bBuildkite\b/,
+  'token.actions.githubusercontent.com',
   'orders:read',
   'orders:write',
   /\b(?:krv|acc|ses)_[\w…]+/,

@@ -17,6 +17,7 @@ import type { Visitor } from './visitor.ts';
 const dataPages: readonly DataPage[] = [
   { name: 'keys', path: '/console/keys', hasEmpty: true },
   { name: 'key', path: ({ keys }) => `/console/keys/${keys['billing worker']}` },
+  { name: 'trust-key', path: ({ keys }) => `/console/keys/${keys['release workflow']}` },
   { name: 'security', path: '/console/security', hasEmpty: true },
   { name: 'account', path: '/console/account' },
   { name: 'service-accounts', path: '/console/service-accounts', hasEmpty: true },

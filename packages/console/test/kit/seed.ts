@@ -1,6 +1,9 @@
 /** An account with data of every kind that the pages for people show, made over the API. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
+import { recordKeyTokenTx, type KeyTokenRow } from '../../../server/src/modules/short-lived-secrets/key-token-store.ts';
+import { findIssuersFor } from '../../../server/src/modules/issuers/store.ts';
+import { addIssuer } from '../../../server/test-kit/issuers.ts';
 import { insertKeys } from '../../../server/test-kit/many-rows.ts';
 import { basic, bearer, goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 
@@ -68,9 +71,40 @@ export async function seedAccount(app: TestApp, email: string, nicknames: readon
   await insertKeys(app.db, accountId, [
     { id: randomInt(2 ** 47), nickname: directionText, createdAt: app.clock.now(), hint: 'krv_…x7Qa' },
   ]);
+  keys[trusting] = await seedTrust(app, send);
   const service = await app.service.services.serviceAccounts.create(operator, accountId, { name: `${email} backend` });
   await app.service.services.uses.flush();
   return { accountId, email, accessToken, keys, serviceId: service.id };
+}
+
+/** The nickname of a key with a trust. */
+const trusting = 'release workflow';
+
+type Send = (method: string, path: string, json?: unknown) => Promise<Record<string, unknown>>;
+
+/** A key that trusts an issuer, with accepted tokens and rejected ones. @returns its id */
+async function seedTrust(app: TestApp, send: Send): Promise<number> {
+  const issuer = 'https://token.actions.githubusercontent.com';
+  const known = await findIssuersFor(app.db, '', issuer);
+  if (known.length === 0) await addIssuer(app.db, { url: issuer, preset: 'github' });
+  const claims = { repository_id: '4711', ref: 'refs/heads/main', environment: hostileTexts.markup };
+  const { id } = await send('POST', '/auth/api-keys/public', { nickname: trusting, trust: { issuer, claims } });
+  const others = [{ ref: `refs/heads/${hostileTexts.wide}` }, { ref: hostileTexts.script, environment: undefined }];
+  const row = { isAccepted: 1, issuer, subject: 'repo:octo/app:ref:refs/heads/main', reason: null, claims: null };
+  const rows: readonly Omit<KeyTokenRow, 'at'>[] = [
+    row,
+    { ...row, subject: null },
+    ...others.map((other, n) => ({
+      ...row,
+      isAccepted: 0,
+      subject: `repo:octo/app:${n}`,
+      reason: 'claims',
+      claims: JSON.stringify({ sub: `repo:octo/app:${n}`, ...claims, ...other }),
+    })),
+  ];
+  for (const [n, one] of rows.entries())
+    await app.db.transaction((tx) => recordKeyTokenTx(tx, Number(id), { ...one, at: app.clock.now() - n * 60_000 }));
+  return Number(id);
 }
 
 /** Accepted verifications in several hours. */

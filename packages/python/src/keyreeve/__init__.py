@@ -5,6 +5,8 @@ Guards are in keyreeve.fastapi, .flask, .django, .asgi and .wsgi.
 
 from ._check import AcceptedRequest, Check, HeaderLines
 from ._client import Keyreeve
+from ._exchange import ExchangedSecrets, IdentityToken, exchange
+from ._identity_tokens import github_token, google_token, token_from_file
 from ._management import Keys, Management
 from ._problem import Refusal
 from ._records import (
@@ -31,7 +33,9 @@ __all__ = [
     "AcceptedRequest",
     "Check",
     "CreatedKey",
+    "ExchangedSecrets",
     "HeaderLines",
+    "IdentityToken",
     "KeyChange",
     "KeyDetails",
     "KeyLimits",
@@ -54,4 +58,8 @@ __all__ = [
     "ServiceKey",
     "ShownLimits",
     "VerificationResult",
+    "exchange",
+    "github_token",
+    "google_token",
+    "token_from_file",
 ]

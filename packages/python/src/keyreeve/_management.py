@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
-import io
 import json
 import re
-import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
-from ._client import USER_AGENT
 from ._clock import Clock
-from ._connection import connect, new_connection
 from ._records import (
     CreatedKey,
     KeyChange,
@@ -30,13 +25,10 @@ from ._records import (
     members_of,
     record_of,
 )
+from ._request import Requests
 from ._service_key import ServiceKey, authorization_of
-from ._service_url import Destination, destination_of
-from ._unavailable import KeyreeveError, seconds_of
+from ._service_url import destination_of
 
-# From the start of a request to the end of its response, without the resolution of the host name.
-TIMEOUT_SECONDS = 30.0
-CONTENT_BYTES_MAX = 16_777_216
 _PATH = "auth/service-accounts"
 
 _T = TypeVar("_T")
@@ -65,10 +57,8 @@ class Management:
         _clock: Clock | None = None,
     ) -> None:
         self._requests = _Requests(
-            destination_of(url, allow_plain_http, ""),
+            Requests(destination_of(url, allow_plain_http, ""), ssl_context, _clock or Clock()),
             authorization_of("management_key", management_key),
-            ssl_context,
-            _clock or Clock(),
         )
 
     def create_service_account(self, name: str, external_id: str | None = None) -> ServiceAccount:
@@ -193,97 +183,18 @@ class Keys:
 
 
 class _Requests:
-    """Sends each request once, on a connection of its own."""
+    """Sends each request once, with the key."""
 
-    def __init__(
-        self, destination: Destination, authorization: Callable[[], str], context: ssl.SSLContext | None, clock: Clock
-    ) -> None:
-        self._destination = destination
+    def __init__(self, requests: Requests, authorization: Callable[[], str]) -> None:
+        self._requests = requests
         self._authorization = authorization
-        self._context = context
-        self._clock = clock
 
     def send(self, method: str, path: str, body: object = None) -> object:
         """Returns the content of the response."""
-        headers = {"User-Agent": USER_AGENT, "Authorization": self._authorization()}
-        text = None
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            text = json.dumps(body).encode()
-        context = (self._context or ssl.create_default_context()) if self._destination.is_tls else None
-        connection = new_connection(self._destination, context)
-        deadline = self._clock.now() + TIMEOUT_SECONDS
-        try:
-            connect(connection, context, self._clock, deadline)
-            connection.sock = _TimedSocket(connection.sock, self._clock, deadline)
-            connection.request(method, self._destination.path + path, text, headers)
-            response = connection.getresponse()
-            content = response.read(CONTENT_BYTES_MAX + 1)
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise KeyreeveError(f"Keyreeve gave no response: {reason}") from error
-        finally:
-            connection.close()
-        if len(content) > CONTENT_BYTES_MAX:
-            raise KeyreeveError("the response is too long", status=response.status)
-        value = _parsed(content)
-        if 200 <= response.status < 300:
-            return value
-        raise KeyreeveError(
-            f"status {response.status}",
-            status=response.status,
-            problem=value if isinstance(value, dict) else {},
-            retry_after_seconds=seconds_of(response.getheader("Retry-After")),
-        )
-
-
-class _TimedSocket:
-    """What a connection uses of a socket. All operations together end at the deadline, with TimeoutError."""
-
-    def __init__(self, sock: socket.socket, clock: Clock, deadline: float) -> None:
-        self._sock = sock
-        self._clock = clock
-        self._deadline = deadline
-
-    def start(self) -> None:
-        """Before each operation."""
-        if self._clock.now() >= self._deadline:
-            raise TimeoutError("the response is not complete")
-        self._sock.settimeout(self._clock.socket_timeout(self._deadline))
-
-    def sendall(self, data: bytes) -> None:
-        self.start()
-        self._sock.sendall(data)
-
-    def makefile(self, _: str) -> io.BufferedReader:
-        return io.BufferedReader(_TimedReader(self, self._sock.makefile("rb", buffering=0)))
-
-    def close(self) -> None:
-        self._sock.close()
-
-
-class _TimedReader(io.RawIOBase):
-    def __init__(self, sock: _TimedSocket, raw: socket.SocketIO) -> None:
-        self._sock = sock
-        self._raw = raw
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.start()
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-def _parsed(content: bytes) -> object:
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None
+        headers = {"Authorization": self._authorization()}
+        if body is None:
+            return self._requests.send(method, path, headers)
+        return self._requests.send(method, path, {**headers, "Content-Type": "application/json"}, json.dumps(body).encode())
 
 
 def _path_of(id: str) -> str:

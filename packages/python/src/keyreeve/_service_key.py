@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Union
 
-_FORM = re.compile(r"[\x21-\x2B\x2D-\x7E]+")
+# Of API keys, and of short-lived secrets.
+KEY_FORM = re.compile(r"[\x21-\x2B\x2D-\x7E]+")
 
 # A function is called for each request. typing.Union, because Python 3.10 evaluates it.
 ServiceKey = Union[str, Callable[[], str]]
@@ -28,12 +29,12 @@ def authorization_of(
 
         def authorization() -> str:
             text = read()
-            if not _FORM.fullmatch(text):
+            if not KEY_FORM.fullmatch(text):
                 raise ValueError(f"{name}: the function or the file has no API key")
             return f"Bearer {text}"
 
         return authorization
-    if key is None or not _FORM.fullmatch(key):
+    if key is None or not KEY_FORM.fullmatch(key):
         raise ValueError(f"{name}: expected an API key, or a function that returns it")
     text = f"Bearer {key}"
     return lambda: text

@@ -24,10 +24,11 @@ class KeyreeveUnavailable(Exception):
 
 
 class KeyreeveError(Exception):
-    """A request to manage keys or service accounts has failed. The message is the detail of the problem document (RFC 9457).
+    """A request to manage keys or service accounts, or an exchange, has failed. The message is the detail of the problem document
+    (RFC 9457), or the description of the error of an exchange (RFC 6749 section 5.2).
 
     status: of the service's response; 0 without one.
-    code: stable, such as `nickname_taken`; `unavailable` without a response of the service.
+    code: stable, such as `nickname_taken` or `invalid_grant`; `unavailable` without a response of the service.
     retry_after_seconds: of Retry-After.
     problem: all members of the problem document.
     """
@@ -35,7 +36,8 @@ class KeyreeveError(Exception):
     def __init__(
         self, reason: str, *, status: int = 0, problem: Mapping[str, Any] = {}, retry_after_seconds: int | None = None
     ) -> None:
-        detail, code = problem.get("detail"), problem.get("code")
+        detail = problem.get("detail", problem.get("error_description"))
+        code = problem.get("code", problem.get("error"))
         super().__init__(detail if isinstance(detail, str) else reason)
         self.status = status
         self.code = code if isinstance(code, str) else "unavailable"

@@ -48,6 +48,8 @@ export interface AppOptions extends Authenticators {
   readonly requestLog: RequestLog;
   readonly requestCounts: RequestCounts;
   readonly trustedProxies: readonly string[];
+  /** Whether `/auth/forward` accepts Basic. */
+  readonly isBasicForwarded: boolean;
   readonly cors: Cors;
   readonly security: SecurityHeaders;
   /** Bounds on requests in progress. Default: those of the contract. */

@@ -1,6 +1,6 @@
 /** Writes error responses: with their log line, their counts and their span. */
 import type { IncomingMessage } from 'node:http';
-import type { RouteContract } from '@keyreeve/contract';
+import { isOAuthStatus, type RouteContract } from '@keyreeve/contract';
 import type { Span } from '../foundation/tracing.ts';
 import type { ProxiedRequest } from '../http/client-ip.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
@@ -57,7 +57,7 @@ export class Refusals {
       response.destroy();
       return;
     }
-    if (errorFormat === 'oauth' && problem.status === 400) {
+    if (isOAuthStatus(errorFormat, problem.status)) {
       const answer = toOAuthError(problem);
       send(response, security, { ...answer, headers: [...(answer.headers ?? []), ...cors] });
     } else writeProblem(response, security, isConsole ? withoutChallenge(problem) : problem, cors);

@@ -25,6 +25,7 @@ import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Look } from '../modules/look/look.ts';
 import { markRoutes } from '../modules/look/routes.ts';
+import { issuerAdminRoutes, issuerRoutes } from '../modules/issuers/routes.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
 import { passkeyRoutes, passkeySignInRoutes } from '../modules/passkeys/routes.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
@@ -33,6 +34,7 @@ import { exportRoutes } from '../modules/self-service/export-routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import { signingKeyRoutes } from '../modules/signing-keys/routes.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
+import { keyTokenRoutes } from '../modules/short-lived-secrets/key-token-routes.ts';
 import { exchangeRoutes } from '../modules/short-lived-secrets/routes.ts';
 import type { LinkedIdentities } from '../modules/single-sign-on/linked-identities.ts';
 import { singleSignOnRoutes } from '../modules/single-sign-on/routes.ts';
@@ -111,8 +113,9 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...tokenRoutes(tokenPairs),
     ...passkeySignInRoutes(options.passkeySignIns),
     ...firstAdministratorRoutes(options.firstAdministrator),
-    // A client with an assertion, which it signed with the private key of an API key
-    ...exchangeRoutes(options.exchange),
+    // A client with an assertion, which it signed with the private key of an API key, with an identity token, or with the id and the
+    // secret of an API key
+    ...exchangeRoutes(options),
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
@@ -127,6 +130,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token, or a management key, for the service accounts that it manages
     ...serviceAccountKeyRoutes(options.managedAccount, apiKeys, options.keyChanges, recentUsage),
     ...keyUsageRoutes(options.keyUsage, options.managedAccount),
+    ...issuerRoutes(options.issuers),
+    ...keyTokenRoutes(options.keyTokens, options.managedAccount),
     // A management key
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // An administrator with an access token
@@ -141,6 +146,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...overviewRoutes(options.overview),
     ...managerAdminRoutes(options.managers),
     ...scopeAdminRoutes(options.scopeCatalogue),
+    ...issuerAdminRoutes(options.issuers),
     ...webhookRoutes(webhooks),
     // A revocation check from outside, with an API key that has the scope keyreeve:canary
     ...canaryKeyRoutes(options.canaryKeys, options.canaryInstance),

@@ -4,7 +4,7 @@ import { DomainError } from '../foundation/errors.ts';
 import { Pending } from '../foundation/pending.ts';
 import type { CanaryPrincipal } from '../foundation/principal.ts';
 import type { Span } from '../foundation/tracing.ts';
-import { parseBasic } from '../http/basic-authentication.ts';
+import { parseClient } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 import type { ServiceCaller } from '../http/route.ts';
 import { canaryScope, verifyScope } from '../modules/api-keys/scopes.ts';
@@ -38,8 +38,8 @@ export function authenticateService(
 ): ServiceCaller {
   const caller: ServiceCaller = new Pending();
   const fail = (error: unknown): void => caller.fail(error);
-  const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
-  const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
+  const client = acceptsBasic && presented.kind === 'basic' ? parseClient(presented.header) : undefined;
+  const text = 'text' in presented ? presented.text : client?.secret;
   if (text === undefined) {
     fail(new DomainError(presented.kind === 'ambiguous' ? 'ambiguous_credentials' : 'invalid_service_key'));
     return caller;
@@ -53,7 +53,7 @@ export function authenticateService(
     else fail(key.code === 'insufficient_scope' ? withoutScope() : new DomainError('invalid_service_key'));
   };
   // With another id, the key is not used: no use of it is recorded.
-  const mayVerify = basic && (({ id }: { id: number }) => formDecoded(basic.user) === String(id));
+  const mayVerify = client && (({ id }: { id: number }) => client.id === String(id));
   const conditions = { clientIp, mayVerify, scopes: verifying, isUnlimited: true, span };
   authenticators.verifier.startKeyVerification(text, conditions, answer, fail);
   return caller;
@@ -84,12 +84,3 @@ const withoutScope = (): DomainError =>
     scopes: verifying,
     detail: `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`,
   });
-
-/** Clients may form-encode both parts (RFC 6749 section 2.3.1). Decoding does not change an id or a key. */
-function formDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -28,6 +28,7 @@ export interface VerificationListenerOptions extends ServiceAuthenticators {
   /** Otherwise it answers nothing. */
   readonly isVerifying: boolean;
   readonly trustedProxies: readonly string[];
+  readonly isBasicForwarded: boolean;
   readonly requestCounts: RequestCounts;
   readonly health: Pick<Health, 'isClosed'>;
   readonly cors: Cors;

@@ -58,6 +58,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
   const { entitlementsRemoved, scopesEntitled, scopesDeleted, managersRemoved, secretsLeaked } = replayed;
   const { authenticatorsRemoved, passkeysRemoved, identitiesUnlinked, filesApplied } = replayed;
+  const { issuersNarrowed, issuersRemoved } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -70,6 +71,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...some(webhooksDeleted, 'webhook endpoint'),
     ...some(managersRemoved, 'service account manager'),
     ...some(secretsLeaked, 'leaked secret'),
+    ...some(issuersRemoved, 'issuer'),
   ];
   return [
     deleted,
@@ -87,6 +89,11 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(scopesEntitled > 0 ? [`Marked again as in need of an entitlement: ${plural(scopesEntitled, 'scope')}.`] : []),
     ...(scopesDeleted > 0 ? [`Deleted again: ${plural(scopesDeleted, 'scope')}.`] : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
+    ...(issuersNarrowed > 0
+      ? [
+          `Issuers that accept no token, because a later change has narrowed them: ${issuersNarrowed}. State their settings again with \`keyreeve issuer change\`.`,
+        ]
+      : []),
     ...(filesApplied > 0 ? ['Files for `keyreeve apply` of an earlier generation are rejected again.'] : []),
     ...(secondFactorsRequired > 0
       ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]

@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { nameOfKind, type GivenIdentity } from '../modules/api-keys/client-identity.ts';
 import type { KeyChangeRequest, RotationRequest } from '../modules/api-keys/key-request.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import { labelOf } from './account-text.ts';
@@ -16,6 +17,7 @@ import { collect, print, table, type OutputOptions } from './output.ts';
 import type { KeyOperations, KeyOwner, NamedKey } from './operations/keys.ts';
 import { withOperations } from './operations/operations.ts';
 import { publicKeyOption, readPublicKey } from './public-key-file.ts';
+import { parseTrustOptions, withTrust, type TrustOptions } from './trust-options.ts';
 import { parseTime } from './time.ts';
 
 interface KeyOptions extends OutputOptions {
@@ -36,7 +38,7 @@ interface ChangeOptions extends KeyOptions, LimitChangeOptions {
   readonly enable?: true;
 }
 
-interface RotateOptions extends KeyOptions {
+interface RotateOptions extends KeyOptions, TrustOptions {
   readonly overlap?: string;
   readonly endPrevious?: true;
   readonly endCurrent?: true;
@@ -68,8 +70,8 @@ export function addChangeCommands(key: CliCommand): void {
       'keyreeve key change 3920480220219155 --disable',
     )
     .action(change);
-  forOne('rotate')
-    .description('Replace the secret or the public key of an API key. A new secret is printed only once.')
+  withTrust(forOne('rotate'), ['publicKey'])
+    .description('Replace the secret, the public key or the trust of an API key. A new secret is printed only once.')
     .option(
       '--overlap <seconds>',
       `how long the previous secret stays valid, up to ${limits.rotationOverlapSecondsMax} (default: ${limits.rotationOverlapSeconds}, one day)`,
@@ -91,10 +93,11 @@ export function addChangeCommands(key: CliCommand): void {
       'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous',
       'keyreeve key rotate 3920480220219155 --end-current',
       'keyreeve key rotate 3920480220219155 --public-key payroll-2.pem',
+      'keyreeve key rotate 3920480220219155 --github-repository-id 4711 --ref refs/heads/release',
     )
     .action(rotate);
   forOne('end-previous')
-    .description('End the previous secret or public key of a rotated API key, before its overlap ends.')
+    .description('End the previous secret, public key or trust of a rotated API key, before its overlap ends.')
     .json()
     .examples('keyreeve key end-previous 3920480220219155')
     .action(endPrevious);
@@ -137,7 +140,7 @@ function rowsOf({ details: key, use, owner }: ShownKey): string[][] {
     ['nickname', key.nickname],
     ['account', labelOf(owner)],
     ...(key.environment === null ? [] : [['environment', key.environment]]),
-    key.publicKey === null ? ['hint', key.hint ?? 'not known'] : ['public key', JSON.stringify(key.publicKey)],
+    ...identityRows(key),
     ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
     ...(key.leakedAt === null ? [] : [['leaked', `${key.leakedAt}: rotate the key`]]),
     ['expires', key.expiresAt ?? 'never'],
@@ -150,10 +153,17 @@ function rowsOf({ details: key, use, owner }: ShownKey): string[][] {
     ['changed', key.updatedAt],
     ['last used', use ? lastUseOf(use) : 'not known'],
     ...(use?.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
-    [
-      key.publicKey === null ? 'previous secret' : 'previous public key',
-      previous === null ? 'none' : stateOfPrevious(previous),
-    ],
+    [`previous ${nameOfKind(key)}`, previous === null ? 'none' : stateOfPrevious(previous)],
+  ];
+}
+
+function identityRows({ publicKey, trust, hint }: KeyDetails): string[][] {
+  if (publicKey !== null) return [['public key', JSON.stringify(publicKey)]];
+  if (trust === null) return [['hint', hint ?? 'not known']];
+  return [
+    ['issuer', trust.issuerState === 'removed' ? `${trust.issuer} (removed: no token is accepted)` : trust.issuer],
+    ['claims', JSON.stringify(trust.claims)],
+    ['audience', trust.audience],
   ];
 }
 
@@ -199,9 +209,11 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     ? { endCurrent: true }
     : { overlapSeconds: overlap ?? limits.rotationOverlapSeconds, endPrevious: options.endPrevious === true };
   const jwk = options.publicKey === undefined ? undefined : readPublicKey(options.publicKey);
+  const given = { publicKey: jwk, trust: parseTrustOptions(options) };
+  const kind = nameOfGiven(given);
   const { isDisabled, key, ...rotated } = await withKey(text, options, (keys, named) =>
-    keys.rotate(named, request, jwk).catch((error: unknown) => {
-      throw withOptions(error, named.id, jwk !== undefined);
+    keys.rotate(named, request, given).catch((error: unknown) => {
+      throw withOptions(error, named.id, kind);
     }),
   );
   const { id, nickname, createdAt, updatedAt, previousExpiresAt } = rotated;
@@ -210,7 +222,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
   const lines = [
     `Rotated API key ${id} (${nickname}).`,
     ...(key === undefined
-      ? [`The previous public key ${previous}.`]
+      ? [`The previous ${kind} ${previous}.`]
       : [`Key: ${key}`, `It is shown only once. The previous secret ${previous}.`]),
     ...(isDisabled ? [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`] : []),
   ];
@@ -218,7 +230,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
 }
 
 /** The meanings in the registry name HTTP requests. @returns the error with the options of the command */
-function withOptions(error: unknown, id: number, hasPublicKey = false): unknown {
+function withOptions(error: unknown, id: number, kind = 'secret'): unknown {
   if (!(error instanceof DomainError)) return error;
   const {
     code,
@@ -226,14 +238,16 @@ function withOptions(error: unknown, id: number, hasPublicKey = false): unknown 
   } = error;
   if (code === 'overlap_in_progress')
     return new DomainError(code, {
-      detail: `The previous ${hasPublicKey ? 'public key' : 'secret'} of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
+      detail: `The previous ${kind} of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
     });
   if (code === 'no_overlap_in_progress')
     return new DomainError(code, {
       detail: `API key ${id} has no previous secret that is valid. To end the current secret, use --overlap 0.`,
     });
-  if (code === 'invalid_request' && errors.some(({ pointer }) => pointer === '/publicKey') && !hasPublicKey)
-    return new DomainError(code, { detail: `API key ${id} has a public key. Add --public-key with the new one.` });
+  if (code === 'invalid_request' && kind === 'secret')
+    for (const [pointer, what, option] of required)
+      if (errors.some((one) => one.pointer === pointer))
+        return new DomainError(code, { detail: `API key ${id} has a ${what}. Add ${option} with the new one.` });
   if (code === 'key_leaked')
     return new DomainError(code, {
       detail: `The current secret of API key ${id} was reported as leaked and has ended. Rotate the key: keyreeve key rotate ${id}`,
@@ -241,13 +255,20 @@ function withOptions(error: unknown, id: number, hasPublicKey = false): unknown 
   return error;
 }
 
+const required = [
+  ['/publicKey', 'public key', '--public-key'],
+  ['/trust', 'trust', '--trust'],
+] as const;
+
+const nameOfGiven = ({ publicKey, trust }: GivenIdentity): string =>
+  nameOfKind({ publicKey: publicKey ?? null, trust: trust ?? null });
+
 async function endPrevious(text: string, options: KeyOptions): Promise<void> {
-  const { id, isPublicKey } = await withKey(text, options, async (keys, key) => ({
+  const { id, kind } = await withKey(text, options, async (keys, key) => ({
     id: key.id,
     ...(await keys.endPrevious(key)),
   }));
-  const ended = isPublicKey ? 'public key' : 'secret';
-  print(options, { id, previousEnded: true }, `Ended the previous ${ended} of API key ${id}.`);
+  print(options, { id, previousEnded: true }, `Ended the previous ${kind} of API key ${id}.`);
 }
 
 const withKey = <T>(

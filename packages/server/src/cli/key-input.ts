@@ -6,8 +6,10 @@ import { UsageError } from './failure.ts';
 /** The option that names the owner of a key. */
 export const ownerOption = ['--account <account>', 'email address or id of the owner, which --key-file needs'] as const;
 
-/** @throws UsageError */
-export function parseMetadata(text: string): object {
+export const parseMetadata = (text: string): object => parseJsonObject('--metadata', text, '{"customer":"cus_182"}');
+
+/** @param option its name, for the error @throws UsageError */
+export function parseJsonObject(option: string, text: string, example: string): object {
   let value: unknown;
   try {
     value = parseJson(Buffer.from(text));
@@ -15,5 +17,5 @@ export function parseMetadata(text: string): object {
     if (!(error instanceof DomainError)) throw error;
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new UsageError(`--metadata must be a JSON object like {"customer":"cus_182"}, not “${text}”`);
+  throw new UsageError(`${option} must be a JSON object like ${example}, not “${text}”`);
 }

@@ -17,10 +17,11 @@ import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
 import type { KeyOperations, NamedKey } from './operations/keys.ts';
 import { withOperations } from './operations/operations.ts';
 import { publicKeyOption, readPublicKey } from './public-key-file.ts';
+import { parseTrustOptions, withTrust, type TrustOptions } from './trust-options.ts';
 import { collect, plural, print, printList, shorten, type OutputOptions } from './output.ts';
 import { parseTime } from './time.ts';
 
-interface CreateOptions extends OutputOptions, LimitOptions {
+interface CreateOptions extends OutputOptions, LimitOptions, TrustOptions {
   readonly account: string;
   readonly nickname: string;
   readonly scope?: readonly string[];
@@ -58,6 +59,7 @@ export function keyCommand(): Command {
       'keyreeve key create --account acc_3K9vQm1ZyT4cW8nB6pXr2L --nickname backend --scope keyreeve:keys --address 203.0.113.7',
       'keyreeve key create --account you@example.com --nickname ci --environment test',
       'keyreeve key create --account you@example.com --nickname payroll --public-key payroll.pem',
+      'keyreeve key create --account you@example.com --nickname deploy --github-repository-id 4711 --ref refs/heads/main',
     )
     .action(create);
   key
@@ -90,8 +92,8 @@ export function keyCommand(): Command {
 }
 
 const withCreation = (command: CliCommand): CliCommand =>
-  withLimits(
-    command
+  withTrust(
+    withLimits(command)
       .requiredOption('--account <account>', 'email address or id of the owner')
       .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
       .option('--scope <scope>', 'scope of the key (repeatable)', collect)
@@ -105,12 +107,14 @@ const withCreation = (command: CliCommand): CliCommand =>
         ),
       )
       .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
+    ['sha256', 'publicKey'],
   );
 
 async function create(options: CreateOptions): Promise<void> {
   const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
   const { environment, sha256, publicKey } = options;
   const jwk = publicKey === undefined ? undefined : readPublicKey(publicKey);
+  const trust = parseTrustOptions(options);
   if (sha256 !== undefined && hasReservedScope(scopes))
     throw new UsageError('a key with --sha256 cannot have a scope keyreeve:…, because another system made its secret');
   const request = {
@@ -123,7 +127,7 @@ async function create(options: CreateOptions): Promise<void> {
     ...(environment === undefined ? {} : { environment }),
   };
   const created = await withOperations(async ({ keys }) =>
-    keys.create((await keys.owner(text)).id, request, { sha256, publicKey: jwk }),
+    keys.create((await keys.owner(text)).id, request, { sha256, publicKey: jwk, trust }),
   );
   const { id, createdAt, updatedAt, scopes: granted, expiresAt: ends, environment: shownEnvironment, key } = created;
   const value = {

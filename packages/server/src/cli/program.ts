@@ -14,6 +14,7 @@ import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { UsageError } from './failure.ts';
 import { importCommand } from './import.ts';
+import { issuerCommand } from './issuer.ts';
 import { journalCommand } from './journal.ts';
 import { keyCommand } from './key.ts';
 import { loginCommand, logoutCommand } from './login.ts';
@@ -50,6 +51,7 @@ export function createProgram(setStatus: SetStatus, lower: () => void = () => lo
     accountCommand(),
     keyCommand(),
     serviceAccountCommand(),
+    issuerCommand(setStatus),
     scopeCommand(),
     sessionCommand(),
     webhookCommand(setStatus),

@@ -173,6 +173,8 @@ function describe(result: RunResult, report: Report): string {
     ['  rotated', number(report.keyChanges.rotated)],
     ['  previous secret ended', number(report.keyChanges.previousEnded)],
     ['  previous public key ended', number(report.keyChanges.publicKeyEnded)],
+    ['  trust replaced or ended', number(report.keyChanges.trustEnded)],
+    ['  issuer narrowed or removed', number(report.keyChanges.issuerNarrowed + report.keyChanges.issuerRemoved)],
     ['  secret leaked', number(report.keyChanges.leaked)],
     ['  entitlement removed', number(report.keyChanges.entitlement)],
     ['  scope marked or deleted', number(report.keyChanges.scopeMarked + report.keyChanges.scopeDeleted)],

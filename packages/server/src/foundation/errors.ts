@@ -35,6 +35,8 @@ export interface DomainErrorOptions {
   readonly rateLimits?: readonly RateLimitState[];
   /** Whether the status is 403 instead of that of the code, which is then in a header: for proxies that pass on no other. */
   readonly isForbidden?: boolean;
+  /** Whether the challenge of a 401 response also names Basic. */
+  readonly offersBasic?: boolean;
   /** Methods that the path allows. */
   readonly allowed?: readonly string[];
   /** Required scopes. */

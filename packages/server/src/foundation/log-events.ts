@@ -24,7 +24,9 @@ export const logEvents = {
     'send it to the SIEM or [fail2ban](#ban-clients-with-fail2ban)',
   ],
   single_sign_on_failed: ['warn, debug', 'a single sign-on failed, with [`reason`](single-sign-on.md) and `err`'],
+  client_rejected: ['info', 'the `reason` of an [`invalid_client`](api-keys.md#oauth-clients)'],
   assertion_rejected: ['info', 'the `reason` of an [`invalid_grant`](public-keys.md)'],
+  identity_token_rejected: ['info', 'the `reason` of a rejected [identity token](workload-identity.md)'],
   forwarded_for_malformed: ['warn', '`X-Forwarded-For` has a host name, port or brackets', 'correct `proxy`'],
   idle_connections_closed: [
     'warn',
@@ -80,6 +82,11 @@ export const logEvents = {
     'if `unusable`: check its disk, then delete the file `….unusable`',
   ],
   unused_keys_disabled: ['info', '`count` [unused](api-keys.md#unused-keys) keys were disabled'],
+  issuer_keys_not_fetched: [
+    'warn',
+    'the JWK set of an [issuer](workload-identity.md) cannot be fetched; exchanges of its tokens get 503 when the last one is 5 minutes old',
+    'permit the request; see `err`',
+  ],
   github_keys_not_fetched: ['warn', 'the [keys of GitHub](leaks.md) are missing', 'permit the request'],
   export_incomplete: [
     'warn',

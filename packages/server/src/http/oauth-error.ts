@@ -7,7 +7,6 @@ const codes: readonly string[] = OAuthError.properties.error.enum;
 /** RFC 6749 excludes other characters from `error_description`. */
 const excluded = /[^\x20-\x21\x23-\x5B\x5D-\x7E]/g;
 
-/** @param problem with the status 400 */
 export function toOAuthError({ status, headers, body: { code, detail, errors = [] } }: ProblemResponse): RouteResponse {
   const places = errors.map((error) => `${error.pointer.slice(1)}: ${error.detail}`);
   const error_description = (places.length > 0 ? places : [detail]).join(' ').replaceAll(excluded, "'");

@@ -10,13 +10,14 @@ export interface ProblemResponse {
 }
 
 const bearer = 'Bearer realm="keyreeve"';
+const basic = 'Basic realm="keyreeve", charset="UTF-8"';
 
 /** Challenges of the codes with status 401 (RFC 6750 section 3; RFC 7617 section 2). */
 const challenges: Partial<Record<ErrorCode, string>> = {
   // The password was right. The challenge tells the client to send it again together with the one-time code.
-  second_factor_required: 'Basic realm="keyreeve", charset="UTF-8"',
-  second_factor_invalid: 'Basic realm="keyreeve", charset="UTF-8"',
-  invalid_credentials: 'Basic realm="keyreeve", charset="UTF-8"',
+  second_factor_required: basic,
+  second_factor_invalid: basic,
+  invalid_credentials: basic,
   // No scheme is registered for WebAuthn.
   passkey_rejected: 'WebAuthn realm="keyreeve"',
   invalid_signature: 'Github-Public-Key-Signature realm="keyreeve"',
@@ -31,7 +32,8 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   ambiguous_credentials: `${bearer}, error="invalid_request"`,
   invalid_management_key: `${bearer}, error="invalid_token"`,
   // RFC 7662 clients authenticate with Basic as well (RFC 6749 section 5.2).
-  invalid_service_key: `${bearer}, Basic realm="keyreeve", charset="UTF-8"`,
+  invalid_client: basic,
+  invalid_service_key: `${bearer}, ${basic}`,
 };
 
 export function toProblem(error: unknown, requestId: string, traceId?: string): ProblemResponse {
@@ -67,10 +69,11 @@ export const withoutChallenge = ({ headers, ...problem }: ProblemResponse): Prob
 });
 
 function headersOf({ code, options }: DomainError): string[] {
-  const { retryAfterSeconds, rate, rateLimits, isForbidden, scopes, allowed } = options;
+  const { retryAfterSeconds, rate, rateLimits, isForbidden, offersBasic, scopes, allowed } = options;
   const headers: string[] = [];
   const challenge = code === 'insufficient_scope' ? scopeChallenge(scopes ?? []) : challenges[code];
-  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge);
+  // One line, and Basic first: docker and Maven read only the first challenge of a line, and some proxies only the first line.
+  if (challenge !== undefined) headers.push('WWW-Authenticate', offersBasic ? `${basic}, ${challenge}` : challenge);
   // RFC 9110 section 15.5.6 requires it of a 405 response.
   if (allowed) headers.push('Allow', allowed.join(', '));
   if (retryAfterSeconds !== undefined) headers.push('Retry-After', String(retryAfterSeconds));

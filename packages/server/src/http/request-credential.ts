@@ -8,7 +8,7 @@ import { limits } from '@keyreeve/contract';
 export type RequestCredential =
   | { readonly kind: 'none' | 'ambiguous' | 'malformed' }
   | { readonly kind: 'bearer' | 'api_key_header'; readonly text: string }
-  /** For sign-ins and introspection. */
+  /** For sign-ins, clients of the token endpoint and of introspection, and, if the operator permits it, `/auth/forward`. */
   | { readonly kind: 'basic'; readonly header: string };
 
 const bearerPattern = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;

@@ -12,6 +12,7 @@ import { generatePassword } from '../../src/modules/accounts/accounts.ts';
 import { operator } from '../../src/cli/session.ts';
 import { openInstallation } from '../../src/app/installation/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
+import { newIdentityIssuer, newIssuerKey, type IdentityIssuer } from '../../test-kit/identity-issuer.ts';
 import { freePort } from '../../test-kit/free-port.ts';
 import type { PostgresDatabases, TestDatabase } from '../../test-kit/postgres/databases.ts';
 import { PgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
@@ -21,7 +22,7 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { wire } from '../../src/app/wiring/wire.ts';
 import { databaseIn, environmentFor, keyreeveBin, type Environment } from '../e2e/program.ts';
 import { spawnQuietly } from '../e2e/proxy-kit.ts';
-import { HttpCatalogue } from './http-catalogue.ts';
+import { HttpChanges } from './http-changes.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { awaited, until } from '../../test-kit/until.ts';
 
@@ -47,6 +48,10 @@ export class Cluster implements AsyncDisposable {
   readonly instances: readonly ClusterInstance[];
   /** Created in the database, without a proxy. */
   readonly canaries: Canaries;
+  /** By an administrator. */
+  readonly changes: HttpChanges;
+  /** Whose JWK set the instances fetch. */
+  readonly issuer: IdentityIssuer;
   /** Undefined for the server that tests share: no test may restart or pause it. */
   readonly postgres: PostgresServer | undefined;
   /** Without a proxy. */
@@ -55,12 +60,14 @@ export class Cluster implements AsyncDisposable {
 
   private constructor(
     { postgres }: ClusterOptions,
-    parts: Pick<Cluster, 'instances' | 'canaries' | 'databaseUrl'>,
+    parts: Pick<Cluster, 'instances' | 'canaries' | 'changes' | 'issuer' | 'databaseUrl'>,
     cleanUp: AsyncDisposableStack,
   ) {
     this.postgres = postgres instanceof PostgresServer ? postgres : undefined;
     this.instances = parts.instances;
     this.canaries = parts.canaries;
+    this.changes = parts.changes;
+    this.issuer = parts.issuer;
     this.databaseUrl = parts.databaseUrl;
     this.#cleanUp = cleanUp;
   }
@@ -78,9 +85,10 @@ export class Cluster implements AsyncDisposable {
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
     const { KEYREEVE_SCOPES = 'open' } = environment;
     const opened = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, KEYREEVE_SCOPES, ...shared });
-    const { canaries, catalogue } = opened;
+    const { canaries, changes } = opened;
     stack.defer(opened.close);
-    stack.use(catalogue);
+    stack.use(changes);
+    const issuer = stack.use(await newIdentityIssuer({ keys: [newIssuerKey('ES256')], audience: publicUrl }));
 
     const instances: ClusterInstance[] = [];
     for (let number = 0; number < count; number++) {
@@ -96,6 +104,7 @@ export class Cluster implements AsyncDisposable {
           // The client IP of a verification is what the check sends in X-Forwarded-For.
           KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
           KEYREEVE_LEAK_REPORTS: 'on',
+          ...issuer.environment,
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
           ...(options.verifiers === undefined ? {} : { KEYREEVE_VERIFIERS: String(options.verifiers) }),
           ...environment,
@@ -104,10 +113,10 @@ export class Cluster implements AsyncDisposable {
       });
       stack.use(instance);
       instances.push(instance);
-      catalogue.addInstance(instance.url);
+      changes.addInstance(instance.url);
     }
     await Promise.all(instances.map((instance) => instance.start()));
-    return new Cluster(options, { instances, canaries, databaseUrl }, stack.move());
+    return new Cluster(options, { instances, canaries, changes, issuer, databaseUrl }, stack.move());
   }
 
   get urls(): readonly string[] {
@@ -242,7 +251,7 @@ export class ClusterInstance implements AsyncDisposable {
 
 async function openCanaries(
   environment: Environment,
-): Promise<{ canaries: Canaries; catalogue: HttpCatalogue; close: () => Promise<void> }> {
+): Promise<{ canaries: Canaries; changes: HttpChanges; close: () => Promise<void> }> {
   const config = readConfig(environment);
   const clock = systemClock;
   const installation = await openInstallation(config, { clock, mayCreate: true });
@@ -250,11 +259,11 @@ async function openCanaries(
   const services = wire({ config, installation, clock, issuer: publicUrl });
   const administrator = { email: 'administrator@example.com', password: generatePassword() };
   const { id } = await services.accounts.create(operator, administrator.email, administrator.password, 'admin');
-  const catalogue = new HttpCatalogue({ ...administrator, id, password: administrator.password.reveal() });
-  const canaries = canariesOf({ config, installation, ...services }, true, catalogue);
+  const changes = new HttpChanges({ ...administrator, id, password: administrator.password.reveal() });
+  const canaries = canariesOf({ config, installation, ...services }, true, changes);
   // Before the instances start: a running instance may reject imported keys for some seconds after the first import.
   await canaries.importKey((await canaries.newAccount()).id);
-  return { canaries, catalogue, close: () => db.close() };
+  return { canaries, changes, close: () => db.close() };
 }
 
 /** The server may have ended before, which removes the database. */

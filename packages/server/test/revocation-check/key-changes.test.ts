@@ -29,6 +29,11 @@ class History {
     return this;
   }
 
+  exchange(startedAt: number, endedAt: number, result: 'accepted' | 'rejected' | 'unknown'): this {
+    this.checker.exchanged(id, { result, source: 'exchange', startedAt, endedAt }, this.asked);
+    return this;
+  }
+
   /** Without overlapping operations: those are reported between `begin` and its end. */
   change(
     [startedAt, endedAt]: readonly [number, number],
@@ -108,6 +113,36 @@ const histories: Readonly<Record<string, readonly [History, readonly Rule[]]>> =
   'an ended secret is accepted': [
     new History().change([1, 2], 'secret', 'unmet').verify(3, 4, 'accepted'),
     ['accepted_after_narrowing'],
+  ],
+  'a token is exchanged after the end of its secrets': [
+    new History().change([1, 2], 'secret', 'unmet').exchange(3, 4, 'accepted'),
+    ['accepted_after_narrowing'],
+  ],
+  'a token that is exchanged during the end of its secrets gets one that is accepted later': [
+    (() => {
+      const history = new History();
+      const end = history.begin(1, 'secret', 'unmet');
+      history.exchange(2, 3, 'accepted');
+      return end(4).verify(5, 6, 'accepted');
+    })(),
+    ['accepted_after_narrowing'],
+  ],
+  'a token is rejected without a cause': [new History().exchange(1, 2, 'rejected'), ['refused_without_cause']],
+  'an exchange without a result proves nothing': [
+    new History().change([1, 2], 'secret', 'unmet').exchange(3, 4, 'unknown'),
+    [],
+  ],
+  'a token is exchanged twice': [
+    (() => {
+      const history = new History();
+      history.checker.exchangedTwice(id);
+      return history;
+    })(),
+    ['exchanged_twice'],
+  ],
+  'a token of a deleted key is exchanged': [
+    new History().delete(1, 2).exchange(3, 4, 'accepted'),
+    ['accepted_after_deletion'],
   ],
   'a change without a response may take effect at any time': [
     new History().change([1, 2], 'enabled', 'unmet', 'unknown').verify(3, 4, 'accepted').verify(5, 6, 'disabled'),

@@ -11,7 +11,7 @@ import { mutants } from './mutants.ts';
 
 /**
  * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database,
- * changes of keys, and the scope catalogue.
+ * changes of keys, issuers, and the scope catalogue.
  */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
@@ -28,6 +28,9 @@ const selected = [
   'a report of a leak whose response precedes a group commit of 100 ms (embedded)',
   'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
   'a short-lived secret that stays valid after the end of the public key that issued it',
+  'a removal of an issuer that leaves its secrets',
+  'a secret whose issuer has been narrowed between the verification of its token and the insert',
+  'a token that two instances may use once each',
   'a client IP that is the leftmost entry of X-Forwarded-For',
   'a cache of the scopes that the catalogue withholds from a key, of 2 s',
   'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',

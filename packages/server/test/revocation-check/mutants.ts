@@ -19,6 +19,7 @@ import {
   laggingReplica,
   type Mutant,
 } from './mutant-edits.ts';
+import { issuerMutants } from './issuer-mutants.ts';
 import { narrowingMutants } from './narrowing-mutants.ts';
 import { verifierMutants } from './verifier-mutants.ts';
 
@@ -347,4 +348,5 @@ export const mutants: readonly Mutant[] = [
   },
   ...verifierMutants,
   ...narrowingMutants,
+  ...issuerMutants,
 ];

@@ -4,6 +4,7 @@ import { Workload, type WorkloadOptions } from '../../revocation-check/workload.
 import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import type { Cluster } from './cluster.ts';
+import { runRefreshScenario } from './refresh-scenario.ts';
 import type { Fault } from './faults.ts';
 
 export interface FaultRunOptions {
@@ -34,6 +35,7 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     canaries,
     concurrency,
     timeoutMs: programMsMax,
+    scenarios: [(more) => runRefreshScenario(cluster, more)],
     ...options.workload,
   });
   const { checker } = workload;

@@ -10,6 +10,7 @@ export const adminPages = (): readonly { readonly href: string; readonly label: 
       ['accounts', adminText.general.accounts],
       ['keys', text.general.keys],
       ['scopes', text.keys.scopes],
+      ['issuers', adminText.issuers.title],
       ['audit', adminText.general.audit],
       ['webhooks', adminText.general.webhooks],
       ['mail', adminText.general.mail],

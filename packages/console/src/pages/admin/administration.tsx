@@ -1,4 +1,4 @@
-/** The pages of administrators, beside their navigation. They are one file of the output, which loads when one is opened. */
+/** The pages of administrators, beside their navigation. Most are one file of the output, which loads when one is opened. */
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { useLayoutEffect } from 'preact/hooks';
 import { NotFoundPage } from '../not-found-page.tsx';
@@ -10,15 +10,23 @@ import { JobsPage } from './jobs/jobs-page.tsx';
 import { MailPage } from './mail/mail-page.tsx';
 import { AuditPage } from './audit/audit-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
+import { loadParts } from '../keys/trust/load-parts.ts';
+import { provideTrustParts } from '../keys/trust-parts.ts';
 import { Navigation } from './navigation.tsx';
 import { ScopesPage } from './scopes/scopes-page.tsx';
-import { WebhookPage } from './webhooks/webhook-page.tsx';
-import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 import { SettingsPage } from './settings/settings-page.tsx';
 import { SigningKeysPage } from './signing-keys/signing-keys-page.tsx';
+import { lazyPage } from '../../parts/lazy-page.tsx';
 import { root } from '../../root.ts';
 
 export * from '../first-pages.ts';
+
+provideTrustParts(loadParts);
+
+const furtherPages = () => import('./further-admin-pages.ts');
+const IssuersPage = lazyPage(async () => (await furtherPages()).IssuersPage);
+const WebhookPage = lazyPage(async () => (await furtherPages()).WebhookPage);
+const WebhooksPage = lazyPage(async () => (await furtherPages()).WebhooksPage);
 
 /** Paths are relative to /console/admin. */
 export const Administration = () => (
@@ -31,6 +39,7 @@ export const Administration = () => (
         <Route path="/accounts" component={AccountsPage} />
         <Route path="/keys" component={AdminKeysPage} />
         <Route path="/scopes" component={ScopesPage} />
+        <Route path="/issuers" component={IssuersPage} />
         <Route path="/audit" component={AuditPage} />
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/webhooks/:id" component={WebhookPage} />

@@ -1,46 +1,65 @@
-/** Creates a key, then shows its secret. */
+/** Creates a key, then shows its secret or, for a key with a trust, the step of a workflow that uses it. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
+import { Choice } from '../../parts/choice.tsx';
+import { lazyPart } from '../../parts/lazy-page.tsx';
 import { text } from '../../text/text.ts';
 import { KeyFields, newKeyOf } from './key-fields.tsx';
 import type { KeyOwner, NewKey } from './key-owner.ts';
 import { KeySecretDialog } from './secret-dialog.tsx';
+import { loadTrustParts, trustParts } from './trust-parts.ts';
+
+type WithTrust = Pick<KeyOwner, 'createWithTrust' | 'get'>;
 
 export interface CreateKeyDialogProps {
-  readonly owner: Pick<KeyOwner, 'isOwn'> & {
-    /** @param fields of the whole form */
-    readonly create: (body: NewKey, fields: Fields) => ReturnType<KeyOwner['create']>;
-  };
+  readonly owner: Pick<KeyOwner, 'isOwn'> &
+    /** If its keys can have a trust. */
+    (WithTrust | { readonly createWithTrust?: never }) & {
+      /** @param fields of the whole form */
+      readonly create: (body: NewKey, fields: Fields) => ReturnType<KeyOwner['create']>;
+    };
   /** Below the fields of the key. */
   readonly children?: ComponentChildren;
   /** @param isCreated false if the person cancelled */
   readonly onClose: (isCreated: boolean) => void;
 }
 
+const TrustFields = lazyPart(async () => (await loadTrustParts()).TrustFields);
+
 export function CreateKeyDialog({ owner, children, onClose }: CreateKeyDialogProps) {
-  const created = useSignal<{ readonly key: string; readonly scopes: readonly string[] }>();
-  return created.value === undefined ? (
-    <ActionDialog
-      title={text.keys.create}
-      size="large"
-      onClose={() => created.peek() === undefined && onClose(false)}
-      act={async (fields) => {
-        const body = newKeyOf(fields);
-        const { key } = await owner.create(body, fields);
-        created.value = { key, scopes: body.scopes ?? [] };
-      }}
-    >
-      <KeyFields isOwn={owner.isOwn} />
-      {children}
-    </ActionDialog>
-  ) : (
-    <KeySecretDialog
-      title={text.keys.created}
-      secret={created.value.key}
-      scopes={created.value.scopes}
-      onClose={() => onClose(true)}
-    />
+  /** The dialog that replaces the form. */
+  const created = useSignal<VNode>();
+  const hasTrust = useSignal(false);
+  const close = (): void => onClose(true);
+  const create = async (fields: Fields): Promise<VNode> => {
+    if (hasTrust.peek() && owner.createWithTrust) return trustParts().createWithTrust(owner, fields, close);
+    const body = newKeyOf(fields);
+    const { key } = await owner.create(body, fields);
+    return <KeySecretDialog title={text.keys.created} secret={key} scopes={body.scopes ?? []} onClose={close} />;
+  };
+  return (
+    created.value ?? (
+      <ActionDialog
+        title={text.keys.create}
+        size="large"
+        onClose={() => created.peek() === undefined && onClose(false)}
+        act={async (fields) => void (created.value = await create(fields))}
+      >
+        <KeyFields isOwn={owner.isOwn}>
+          {owner.createWithTrust && (
+            <Choice
+              name="trust"
+              label={text.keys.withTrust}
+              hint={text.keys.withTrustHint}
+              onChange={(event) => void (hasTrust.value = event.currentTarget.checked)}
+            />
+          )}
+          {hasTrust.value && <TrustFields />}
+        </KeyFields>
+        {children}
+      </ActionDialog>
+    )
   );
 }

@@ -24,7 +24,8 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
     hint: column({
       label: text.keys.hint,
       priority: 'medium',
-      cell: ({ hint, publicKey }) => <code class="one-line">{hint ?? publicKey?.crv}</code>,
+      // A short word for what has no secret.
+      cell: ({ hint, publicKey, trust }) => <code class="one-line">{hint ?? publicKey?.crv ?? (trust && 'JWT')}</code>,
     }),
     scopes: column({
       label: text.keys.scopes,

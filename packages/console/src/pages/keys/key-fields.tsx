@@ -1,4 +1,5 @@
 /** The fields of a key, for a new one and for a change, and the request body that they make. */
+import type { ComponentChildren } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { Field, Select, TextArea } from '../../parts/field.tsx';
 import { config } from '../../session.ts';
@@ -15,9 +16,11 @@ interface KeyFieldsProps {
   readonly isOwner?: boolean;
   /** Whether the account of the session owns the key. */
   readonly isOwn: boolean;
+  /** Below the nickname. */
+  readonly children?: ComponentChildren;
 }
 
-export function KeyFields({ current, isOwner = true, isOwn }: KeyFieldsProps) {
+export function KeyFields({ current, isOwner = true, isOwn, children }: KeyFieldsProps) {
   const environments = config.value?.features.environments ?? [];
   return (
     <>
@@ -34,6 +37,7 @@ export function KeyFields({ current, isOwner = true, isOwn }: KeyFieldsProps) {
             codes={['nickname_invalid', 'nickname_taken']}
             pointer="/nickname"
           />
+          {children}
           <ScopesField current={current?.scopes ?? []} isOwn={isOwn} />
         </>
       )}

@@ -10,6 +10,10 @@ export type KeyChange = RequestOf<'PATCH /auth/api-keys/:id'>['body'];
 export type Rotation = NonNullable<RequestOf<'POST /auth/api-keys/:id/rotate'>['body']>;
 export type Usage = ResponseOf<'GET /auth/api-keys/:id/usage'>;
 export type KeyDetails = ResponseOf<'GET /auth/api-keys/:id'>;
+export type Trust = NonNullable<KeyDetails['trust']>;
+export type KeyTokens = ResponseOf<'GET /auth/api-keys/:id/tokens'>;
+export type NewTrust = NonNullable<RequestOf<'POST /auth/api-keys/public'>['body']['trust']>;
+type CreatedWithTrust = ResponseOf<'POST /auth/api-keys/public'>;
 /** A row of the list, with `view=full`. */
 export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
 
@@ -24,6 +28,8 @@ export interface KeySource {
   readonly get: (id: number, signal?: AbortSignal) => Promise<KeyDetails>;
   readonly change: (id: number, body: KeyChange) => Promise<KeyDetails>;
   readonly remove: (id: number) => Promise<unknown>;
+  /** The last identity tokens of a key with a trust. */
+  readonly tokens: (id: number, signal: AbortSignal) => Promise<KeyTokens>;
   readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
 }
 
@@ -33,6 +39,7 @@ export interface KeyOwner extends KeySource {
   readonly isOwn: boolean;
   readonly list: (query: KeyQuery, signal: AbortSignal) => Promise<ListPage<ListedKey>>;
   readonly create: (body: NewKey) => Promise<ResponseOf<'POST /auth/api-keys'>>;
+  readonly createWithTrust: (body: NewKey, trust: NewTrust) => Promise<CreatedWithTrust>;
   readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
   readonly endPrevious: (id: number) => Promise<unknown>;
 }
@@ -57,11 +64,13 @@ export function keysOf(accountId?: string): KeyOwner {
       return { items: page.apiKeys as ListedKey[], nextCursor: page.nextCursor ?? null, total: page.total };
     },
     create: (body) => call(`POST ${base}/api-keys`, { body }),
+    createWithTrust: (body, trust) => call(`POST ${base}/api-keys/public`, { body: { ...body, trust } }),
     get: (id, signal) => call(`GET ${base}/api-keys/:id`, { params: { id }, ...(signal && { signal }) }),
     change: (id, body) => call(`PATCH ${base}/api-keys/:id`, { params: { id }, body }),
     rotate: (id, body) => call(`POST ${base}/api-keys/:id/rotate`, { params: { id }, body }),
     endPrevious: (id) => call(`DELETE ${base}/api-keys/:id/previous`, { params: { id } }),
     remove: (id) => call(`DELETE ${base}/api-keys/:id`, { params: { id } }),
+    tokens: (id, signal) => call(`GET ${base}/api-keys/:id/tokens`, { params: { id }, signal }),
     usage: (id, step, from, signal) => {
       const query = { step, from: from.toISOString() };
       return call(`GET ${base}/api-keys/:id/usage`, { params: { id }, query, ...(signal && { signal }) });

@@ -5,6 +5,7 @@ import { formatDateTime } from '../../format.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
+import { lazyPart } from '../../parts/lazy-page.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -13,6 +14,7 @@ import { Time } from '../../parts/time.tsx';
 import { useAction, useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
+import { trustText } from '../../text/trust-text.ts';
 import { DeleteKeyDialog, deletion } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
@@ -21,12 +23,14 @@ import { isOwner, keysOf, type KeyChange, type KeyDetails, type KeySource } from
 import { stateOf } from './key-state.tsx';
 import { KeyUse } from './key-use.tsx';
 import { KeyUsage } from './key-usage.tsx';
-import { RotateDialog } from './rotate-dialog.tsx';
+import { loadTrustParts, trustParts, type TrustParts } from './trust-parts.ts';
 
 export function KeyPage() {
   const { id } = useRoute().params;
   return <KeyView owner={keysOf()} id={Number(id)} key={id} />;
 }
+
+const RotateDialog = lazyPart(async () => (await loadTrustParts()).RotateDialog);
 
 type DialogName = 'edit' | 'rotate' | 'disable' | 'end' | 'delete';
 
@@ -38,7 +42,12 @@ interface KeyViewProps {
 /** The page of a key of any owner. */
 export function KeyView({ owner, id }: KeyViewProps) {
   const { route } = useLocation();
-  const key = useResource((abort) => owner.get(id, abort));
+  const key = useResource(async (abort) => {
+    const loaded = await owner.get(id, abort);
+    // Before the page shows them: they stand between others.
+    if (loaded.trust) await loadTrustParts();
+    return loaded;
+  });
   const dialog = useSignal<DialogName>();
   const change = async (body: KeyChange): Promise<void> => {
     key.set(await owner.change(id, body));
@@ -54,14 +63,18 @@ export function KeyView({ owner, id }: KeyViewProps) {
     >
       {enable.problem && <ProblemNotice problem={enable.problem} />}
       <Loaded of={key} rows={5}>
-        {(loaded) => (
-          <div class="stack wide">
-            <Notices current={loaded} onEnd={isOwner(owner) ? () => void (dialog.value = 'end') : undefined} />
-            {Boolean(config.value?.features.usageDays) && <KeyUsage owner={owner} id={id} />}
-            <KeyUse of={loaded} />
-            <KeyFacts of={loaded} />
-          </div>
-        )}
+        {(loaded) => {
+          const { UseSection = KeyUse, TokensSection }: Partial<TrustParts> = loaded.trust ? trustParts() : {};
+          return (
+            <div class="stack wide">
+              <Notices current={loaded} onEnd={isOwner(owner) ? () => void (dialog.value = 'end') : undefined} />
+              {Boolean(config.value?.features.usageDays) && <KeyUsage owner={owner} id={id} />}
+              <UseSection of={loaded} />
+              <KeyFacts of={loaded} />
+              {TokensSection && <TokensSection owner={owner} of={loaded} />}
+            </div>
+          );
+        }}
       </Loaded>
       {current && dialog.value && (
         <KeyDialog
@@ -91,13 +104,14 @@ interface ActionsProps {
 /** An administrator's reason ends only by an administrator, a leak only by a rotation. */
 const enabledByOwner = new Set(['owner', 'dormant', 'restore']);
 
-function Actions({ current: { disabledReason, publicKey, scopes }, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
+function Actions({ current, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
+  const { disabledReason, publicKey, trust, scopes } = current;
   const open = (name: DialogName) => () => void (dialog.value = name);
   return (
     <>
       <Button onClick={open('edit')}>{text.keys.edit}</Button>
       {isOwnKey && !publicKey && !isManagementKey(scopes) && (
-        <Button onClick={open('rotate')}>{text.keys.rotate}</Button>
+        <Button onClick={open('rotate')}>{trust ? trustText.rotate : text.keys.rotate}</Button>
       )}
       {disabledReason === null ? (
         <Button onClick={open('disable')}>{text.keys.disable}</Button>

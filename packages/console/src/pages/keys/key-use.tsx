@@ -6,7 +6,7 @@ import { isManagementKey, isServiceKey, manageCommand, verifyCommand } from './k
 import type { KeyDetails } from './key-owner.ts';
 import { commandOf, hintOf } from './secret-dialog.tsx';
 
-export function KeyUse({ of }: { readonly of: Pick<KeyDetails, 'scopes' | 'publicKey'> }) {
+export function KeyUse({ of }: { readonly of: KeyDetails }) {
   const { intro, command } = useOf(of);
   return (
     <Section title={text.keys.use} description={intro}>

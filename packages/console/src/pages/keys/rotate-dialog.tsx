@@ -1,32 +1,29 @@
-/** Replaces the secret of a key. The old secret stays valid for the time that the person chooses. */
+/** Replaces the secret or the trust of a key. The old one stays valid for the time that the person chooses. */
 import { useSignal } from '@preact/signals';
+import type { ComponentProps } from 'preact';
 import { formatDateTime } from '../../format.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
-import { Choice, Choices } from '../../parts/choice.tsx';
+import { Choice } from '../../parts/choice.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { text } from '../../text/text.ts';
-import type { KeyDetails, KeyOwner } from './key-owner.ts';
+import type { KeyOwner } from './key-owner.ts';
+import type { TrustParts } from './trust-parts.ts';
+import { OverlapChoices } from './overlap-choices.tsx';
 import { KeySecretDialog } from './secret-dialog.tsx';
-
-interface RotateDialogProps {
-  readonly owner: KeyOwner;
-  readonly current: KeyDetails;
-  readonly onClose: () => void;
-}
-
-const hour = 3_600;
-const overlaps = [
-  ['hour', hour],
-  ['day', 24 * hour],
-  ['week', 7 * 24 * hour],
-  ['now', 0],
-] as const;
+import { RotateTrustDialog } from './trust/rotate-trust-dialog.tsx';
 
 type Rotated = Awaited<ReturnType<KeyOwner['rotate']>>;
 
-export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
+export const RotateDialog: TrustParts['RotateDialog'] = (props) =>
+  props.current.trust ? (
+    <RotateTrustDialog {...props} trust={props.current.trust} />
+  ) : (
+    <RotateSecretDialog {...props} />
+  );
+
+function RotateSecretDialog({ owner, current, onClose }: ComponentProps<TrustParts['RotateDialog']>) {
   const rotated = useSignal<Rotated>();
   const isLost = useSignal(false);
   const { hint, previous, disabledReason } = current;
@@ -79,21 +76,7 @@ export function RotateDialog({ owner, current, onClose }: RotateDialogProps) {
           />
         </Notice>
       )}
-      {hasChoice && (
-        <Choices legend={text.keys.oldEnds}>
-          {overlaps.map(([name, seconds]) => (
-            <Choice
-              type="radio"
-              name="overlap"
-              value={seconds}
-              defaultChecked={name === 'day'}
-              label={text.keys.overlaps[name]}
-              hint={seconds === 0 && text.keys.onlyCompromised}
-              key={seconds}
-            />
-          ))}
-        </Choices>
-      )}
+      {hasChoice && <OverlapChoices legend={text.keys.oldEnds} nowHint={text.keys.onlyCompromised} />}
     </ActionDialog>
   );
 }

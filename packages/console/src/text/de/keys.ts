@@ -12,6 +12,8 @@ export const keys = {
     'Nach einem Geheimnis wird nicht gesucht, weil es in der URL bliebe. Vergleichen Sie seine letzten vier Zeichen mit der Liste.',
   nickname: 'Name',
   nicknameHint: 'Das Programm, das den Schlüssel verwendet, zum Beispiel „Abrechnung“.',
+  withTrust: 'Ohne Geheimnis, mit Identitätstoken',
+  withTrustHint: 'Für GitHub Actions, GitLab CI, Kubernetes und Clouds: dort wird nichts gespeichert.',
   hint: 'Geheimnis',
   scopes: 'Scopes',
   scopesHint: 'Was ein Programm mit dem Schlüssel tun darf. Drücken Sie nach jedem Namen die Eingabetaste.',

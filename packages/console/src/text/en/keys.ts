@@ -12,6 +12,8 @@ export const keys = {
     'A secret is not searched for, because the URL would keep it. Compare its last four characters with the list.',
   nickname: 'Nickname',
   nicknameHint: 'The program that uses the key, for example “billing worker”.',
+  withTrust: 'Without a secret, with identity tokens',
+  withTrustHint: 'For GitHub Actions, GitLab CI, Kubernetes and clouds: nothing is stored there.',
   hint: 'Secret',
   scopes: 'Scopes',
   scopesHint: 'What a program may do with the key. Press Enter after each name.',

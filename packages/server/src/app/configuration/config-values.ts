@@ -1,4 +1,5 @@
 /** Parsers of settings. Each takes the text of a value and throws an Error whose message completes "NAME …". */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +15,7 @@ import { accentOf, type Accent } from '../../modules/look/accent.ts';
 import { parseMark, type Mark } from '../../modules/look/mark.ts';
 import { parsePublicKeys, type PublicKeys } from '../../modules/leaks/github-keys.ts';
 import type { IpRangeLimit } from '../../modules/rate-limits/sign-in-limits.ts';
-import type { WebhookTarget } from '../../modules/webhooks/address-guard.ts';
+import type { AllowedTarget } from '../../foundation/outgoing/address-guard.ts';
 import { ownFile } from '../../foundation/own-files.ts';
 
 export function integer(min: number, max: number) {
@@ -151,6 +152,22 @@ const file =
     }
   };
 
+/** Certificates in PEM, such as of private authorities. */
+export const certificatesFile: (path: string) => readonly string[] = file((bytes) => {
+  const certificates = bytes.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0) throw new Error('has no certificate in PEM');
+  for (const certificate of certificates) assertCertificate(certificate);
+  return certificates;
+});
+
+function assertCertificate(text: string): void {
+  try {
+    new X509Certificate(text);
+  } catch {
+    throw new Error('has a certificate that cannot be read');
+  }
+}
+
 /** The public keys of GitHub. */
 export const githubKeysFile: (path: string) => PublicKeys = file(parsePublicKeys);
 
@@ -162,7 +179,7 @@ export function accent(text: string): Accent {
 }
 
 /** An IP network, or one port of a host. */
-export function webhookTarget(text: string): WebhookTarget {
+export function allowedTarget(text: string): AllowedTarget {
   const network = toCidr(text);
   if (network !== undefined) return { kind: 'network', cidr: network };
   const url =

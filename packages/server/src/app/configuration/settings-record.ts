@@ -47,6 +47,7 @@ const ofMachine: readonly (keyof typeof settings)[] = [
   'mayReadWorldReadableSecrets',
   'deletionJournal',
   'mailTemplates',
+  'issuerAuthorities',
   'githubKeys',
   'drainSeconds',
   'traceRatio',

@@ -19,6 +19,7 @@ import {
   httpOrigin,
   linksUrl,
   list,
+  shortText,
   markFile,
   masterKey,
   oneOf,
@@ -26,7 +27,8 @@ import {
   origin,
   publicUrl,
   ratio,
-  webhookTarget,
+  allowedTarget,
+  certificatesFile,
 } from './config-values.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
 import { backupSettings } from './backup-settings.ts';
@@ -211,6 +213,12 @@ export const settings = {
     '`any`: `/auth/forward` accepts keys of [all environments](environments.md#verify-keys-at-a-proxy).',
     oneOf(['first', 'any'] as const),
   ),
+  isBasicForwarded: setting(
+    'KEYREEVE_FORWARD_BASIC',
+    'off',
+    '`on`: `/auth/forward` also accepts an API key as a [Basic credential](forward-auth.md#basic).',
+    flag('on', ['off', 'on']),
+  ),
   scopes: setting(
     'KEYREEVE_SCOPES',
     'open',
@@ -222,6 +230,12 @@ export const settings = {
     'off',
     '`on`: a client can end a [leaked secret](leaks.md) with `POST /auth/leaks`, without another credential.',
     flag('on', ['off', 'on']),
+  ),
+  exchangeAudiences: setting(
+    'KEYREEVE_EXCHANGE_AUDIENCES',
+    '',
+    'Audiences that the [trust](workload-identity.md) of a key may name besides the public URL, separated by commas.',
+    list(shortText),
   ),
   jwtAlg: setting(
     'KEYREEVE_JWT_ALG',
@@ -332,7 +346,19 @@ export const settings = {
     'KEYREEVE_WEBHOOK_TARGETS',
     '',
     'Internal receivers of [webhooks](webhooks.md#where-deliveries-may-go), also over http: `hooks.internal:8080` for a port, `10.1.0.0/16` for a network. Administrators can send requests there.',
-    list(webhookTarget),
+    list(allowedTarget),
+  ),
+  issuerTargets: setting(
+    'KEYREEVE_ISSUER_TARGETS',
+    '',
+    'Internal [issuers of identity tokens](workload-identity.md), over https: `gitlab.internal:443` for a port, `10.1.0.0/16` for a network. Administrators and management keys can send requests there.',
+    list(allowedTarget),
+  ),
+  issuerAuthorities: setting(
+    'KEYREEVE_ISSUER_CA',
+    '',
+    'File with the PEM certificates of authorities for issuers, besides those of Node.',
+    optional(certificatesFile),
   ),
   hasGithubScanning: setting(
     'KEYREEVE_GITHUB_SCANNING',

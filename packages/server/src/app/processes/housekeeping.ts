@@ -15,6 +15,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { EventLoopDelay } from '../metrics/event-loop-delay.ts';
 import type { Installation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
+import { deleteExpiredTokens } from '../../modules/issuers/used-tokens-store.ts';
 import { deleteUsedChallenges } from '../../modules/passkeys/store.ts';
 import { deleteUntouchedBuckets } from '../../modules/rate-limits/store.ts';
 import { deleteSessionsAhead } from '../../modules/sessions/ahead-store.ts';
@@ -167,6 +168,8 @@ export class Housekeeping {
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await deleteOldShortLived(db, clock, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const tokensBefore = now - limits.identityTokenSkewSeconds * 1_000;
+    while ((await deleteExpiredTokens(db, tokensBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const challengesBefore = now - usedChallengeKeptMs;
     while ((await deleteUsedChallenges(db, challengesBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (

@@ -5,14 +5,15 @@ import type { DrawRequest, DrawResult } from '../../modules/key-limits/draws.ts'
 import type { CollectedUse } from '../../modules/key-usage/use-collector.ts';
 import type { VerifierReport } from './verifier-report.ts';
 
-/** What a change of unknown outcome concerns: an API key, an account or a scope. */
-export type PendingSubject = 'keys' | 'accounts' | 'scopes';
+/** What a change of unknown outcome concerns: an API key, an account, a scope or an issuer. */
+export type PendingSubject = 'keys' | 'accounts' | 'scopes' | 'issuers';
 
 /** The ids of changes of unknown outcome. */
 export interface PendingSets {
   readonly keys: readonly number[];
   readonly accounts: readonly string[];
   readonly scopes: readonly string[];
+  readonly issuers: readonly number[];
 }
 
 export type ToVerifier =

@@ -28,11 +28,13 @@ export class PendingCopies {
   readonly keys: PendingCopy<number>;
   readonly accounts: PendingCopy<string>;
   readonly scopes: PendingCopy<string>;
+  readonly issuers: PendingCopy<number>;
 
-  constructor({ keys, accounts, scopes }: PendingSets) {
+  constructor({ keys, accounts, scopes, issuers }: PendingSets) {
     this.keys = new PendingCopy(keys);
     this.accounts = new PendingCopy(accounts);
     this.scopes = new PendingCopy(scopes);
+    this.issuers = new PendingCopy(issuers);
   }
 
   apply({ subject, id, isPending }: Extract<ToVerifier, { kind: 'pending' }>): void {

@@ -146,6 +146,7 @@ export class VerifierPool {
     pending.keys.publish = (change) => this.#publish('keys', change);
     pending.accounts.publish = (change) => this.#publish('accounts', change);
     pending.scopes.publish = (change) => this.#publish('scopes', change);
+    pending.issuers.publish = (change) => this.#publish('issuers', change);
     try {
       if (await this.#bind()) {
         for (const slot of this.#slots) this.#begin(slot);
@@ -244,7 +245,8 @@ export class VerifierPool {
   /** Passes the socket and what the verifier must know before it listens. */
   #begin({ verifier, process }: Slot): void {
     const { publicUrl, database, pending } = this.#parts as VerifierPoolParts;
-    const ids = { keys: pending.keys.ids, accounts: pending.accounts.ids, scopes: pending.scopes.ids };
+    const { keys, accounts, scopes, issuers } = pending;
+    const ids = { keys: keys.ids, accounts: accounts.ids, scopes: scopes.ids, issuers: issuers.ids };
     const isUnix = this.#options.address.kind === 'socket';
     const [mainPid, priority] = [globalThis.process.pid, usualPriority()];
     const known = { build: this.#build, verifier, mainPid, publicUrl, database, pending: ids, priority, isUnix };

@@ -131,6 +131,7 @@ class VerifierProgram {
     const trustedProxies = isUnix ? [...config.trustedProxies, `${unixPeer}/32`] : config.trustedProxies;
     const { server, http, serve } = createAppServer({ ...config, trustedProxies }, log, requestLog);
     if (isUnix) server.prependListener('connection', namePeer);
+    const { isBasicForwarded, traceRatio } = config;
     const app = { tokens, verifier, health, log, requestLog, requestCounts, trustedProxies, publicUrl };
     serve(
       new App({
@@ -142,7 +143,8 @@ class VerifierProgram {
         console: undefined,
         consoleHost: new ConsoleHost({ isOn: false, consoleUrl: undefined, publicUrl }),
         basePath: new BasePath(publicUrl),
-        traceRatio: config.traceRatio,
+        isBasicForwarded,
+        traceRatio,
       }),
     );
     this.#server = server;

@@ -100,7 +100,7 @@ type AppParts = ReturnType<typeof appPartsOf>;
 /** What the app needs beside the modules: the settings of HTTP, and the pages. */
 function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedInstallation, publicUrl: string) {
   const { config, clock, log, requestBounds, environment = processEnvironment() } = options;
-  const { consoleUrl, trustedProxies, traceRatio } = config;
+  const { consoleUrl, isBasicForwarded, trustedProxies, traceRatio } = config;
   const basePath = new BasePath(publicUrl);
   const folder = options.consoleFolder;
   const look = lookOf(config, publicUrl);
@@ -109,6 +109,7 @@ function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedI
     publicUrl,
     basePath,
     trustedProxies,
+    isBasicForwarded,
     traceRatio,
     requestBounds,
     linkedIdentities: new LinkedIdentities(db),

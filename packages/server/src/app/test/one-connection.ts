@@ -151,6 +151,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
   registerPublicKey: own('POST', () => '/auth/api-keys/public', { nickname: 'second', publicKey: publicKeyExample }),
   listKeys: own('GET', () => '/auth/api-keys'),
+  getKeyTokens: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}/tokens`),
   getKeyUsage: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}/usage?step=day`),
   getKey: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}`),
   changeKey: own('PATCH', ({ keyId }) => `/auth/api-keys/${keyId}`, { nickname: 'renamed', disabled: true }),
@@ -179,6 +180,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   listServiceAccountKeys: managed('GET', ({ service }) => `${service}/api-keys`),
   getServiceAccountKey: managed('GET', ({ key }) => key),
   getServiceAccountKeyUsage: managed('GET', ({ key }) => `${key}/usage`),
+  getServiceAccountKeyTokens: managed('GET', ({ key }) => `${key}/tokens`),
   changeServiceAccountKey: managed('PATCH', ({ key }) => key, { disabled: true }),
   rotateServiceAccountKey: managed('POST', ({ key }) => `${key}/rotate`, { endPrevious: true }),
   endServiceAccountPreviousSecret: managed('DELETE', ({ key }) => `${key}/previous`),
@@ -312,6 +314,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   adminCreateKey: administered('POST', ({ serviceId }) => `accounts/${serviceId}/api-keys`, { nickname: 'second' }),
   adminListKeys: administered('GET', ({ account }) => `accounts/${account.id}/api-keys`),
   adminGetKeyUsage: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}/usage`),
+  adminGetKeyTokens: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}/tokens`),
   adminGetKey: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
   adminChangeKey: administered('PATCH', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`, {
     disabled: true,

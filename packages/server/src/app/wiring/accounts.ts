@@ -17,7 +17,7 @@ export function wireAccounts(wiring: WiringCore, signIn: SignInServices, keys: K
   const mail = { codes, links, mailer };
   const { isSignUpOpen } = config;
   const onCreated = () => deleteCodeFile(config);
-  const { apiKeys, keyChanges, keyUsage } = keys;
+  const { apiKeys, keyChanges, keyTokens, keyUsage } = keys;
   const keyCreation = new KeyCreation({
     ...core,
     apiKeys,
@@ -26,7 +26,7 @@ export function wireAccounts(wiring: WiringCore, signIn: SignInServices, keys: K
     ownerProofs: signIn.ownerProofs,
     serviceAccounts: keys.serviceAccounts,
   });
-  const managed = { apiKeys, keyChanges, keyUsage, managedChanges: wiring.creationLimits };
+  const managed = { apiKeys, keyChanges, keyTokens, keyUsage, managedChanges: wiring.creationLimits };
   return {
     selfService: new SelfService({
       ...core,

@@ -35,6 +35,7 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
     fixed: {
       product: look.operator,
       origin,
+      publicUrl: issuer,
       verificationUrl: config.isPublicPortVerifying ? issuer : null,
       exampleRequest: exampleOf(config),
       mark: look.mark ? markPath : null,

@@ -4,8 +4,8 @@ import type { Log } from '../../foundation/log.ts';
 import { FetchedKeys, fixedKeys, githubKeysUrl } from '../../modules/leaks/github-keys.ts';
 import { GithubReports } from '../../modules/leaks/github-reports.ts';
 import type { Leaks } from '../../modules/leaks/leaks.ts';
-import { AddressGuard } from '../../modules/webhooks/address-guard.ts';
-import { get } from '../../modules/webhooks/post.ts';
+import { AddressGuard } from '../../foundation/outgoing/address-guard.ts';
+import { get } from '../../foundation/outgoing/guarded-request.ts';
 import type { Config } from '../configuration/config.ts';
 
 /**

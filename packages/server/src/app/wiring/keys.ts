@@ -7,6 +7,7 @@ import { managedAccount } from '../../modules/api-keys/key-owner.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
+import type { PendingChanges } from '../../modules/deletion-journal/pending-changes.ts';
 import { OrphanedMeters } from '../../modules/key-limits/orphaned-meters.ts';
 import { StoredDraws } from '../../modules/key-limits/stored-draws.ts';
 import { KeyUsage } from '../../modules/key-usage/key-usage.ts';
@@ -20,9 +21,13 @@ import { Entitlements } from '../../modules/scope-catalogue/entitlements.ts';
 import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts';
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
+import { ClientCredentials } from '../../modules/short-lived-secrets/client-credentials.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
+import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
+import { TokenExchange } from '../../modules/short-lived-secrets/token-exchange.ts';
 import type { WiringCore } from './core.ts';
 import { newGithubReports } from './github-reports.ts';
+import { wireIssuers } from './issuers.ts';
 import type { SignInServices } from './sign-in.ts';
 import { keyRulesOf, wireVerifier } from './verification.ts';
 
@@ -45,12 +50,17 @@ export function wireKeys(wiring: WiringCore, signIn: SignInServices) {
   const options: KeyChangesOptions = { ...settings, pending: apiKeys.pending };
   const keyChanges = new KeyChanges(options);
   const owners = wireOwners(wiring, signIn);
-  const verification = wireVerification(wiring, options, owners.scopeCatalogue, signIn);
+  const issuers = wireIssuers(wiring);
+  const changes = { keys: options.pending, scopes: owners.scopeCatalogue.pending, issuers: issuers.issuers.pending };
+  const verification = wireVerification(wiring, changes, signIn);
   return {
     ...owners,
+    ...issuers,
     ...verification,
+    ...wireExchanges(wiring, issuers, verification),
     ...wireLeaks(wiring, options),
     ...wireUpkeep(wiring, keyChanges),
+    keyTokens: new KeyTokens({ ...core, keyChanges }),
     apiKeys,
     keyChanges,
     canaryKeys: new CanaryKeys({ ...core, hash: settings.hash, apiKeys, accounts: signIn.accounts.revocations }),
@@ -71,11 +81,14 @@ function wireOwners({ config, core, creationLimits }: WiringCore, signIn: SignIn
 
 function wireVerification(
   wiring: WiringCore,
-  { pending: keyChanges }: Pick<ApiKeys, 'pending'>,
-  { pending: scopeChanges }: Pick<ScopeCatalogue, 'pending'>,
+  changes: {
+    readonly keys: PendingChanges<number>;
+    readonly scopes: PendingChanges<string>;
+    readonly issuers: PendingChanges<number>;
+  },
   { accounts, tokens }: SignInServices,
 ) {
-  const { config, core, issuer, keys, log, requestLog } = wiring;
+  const { config, core, issuer, keys, log } = wiring;
   const rules = keyRulesOf(wiring);
   const uses = new UseRecords(core.db, new UseCollector(), config.usageDays > 0);
   const quotaNotices = new QuotaNotices({
@@ -83,7 +96,7 @@ function wireVerification(
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
   const draws = new StoredDraws(core);
-  const pending = { keys: keyChanges, accounts: accounts.revocations.unfinished, scopes: scopeChanges };
+  const pending = { ...changes, accounts: accounts.revocations.unfinished };
   const verificationCore = { ...core, config, keys, issuer };
   const { limiter, verifier } = wireVerifier(verificationCore, {
     ...rules,
@@ -93,14 +106,35 @@ function wireVerification(
     uses: uses.collector,
     onQuotaReached: (quota) => quotaNotices.add(quota),
   });
-  const exchange = new Exchange({
-    ...core,
-    ...rules,
-    bucketHash: config.isRateLimited ? keys.rateLimitBucket : undefined,
-    audience: issuer,
-    onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
-  });
-  return { uses, quotaNotices, pending, draws, limiter, verifier, exchange };
+  return { uses, quotaNotices, pending, draws, limiter, verifier };
+}
+
+/** What issues short-lived secrets. */
+function wireExchanges(
+  wiring: WiringCore,
+  { identityTokens }: ReturnType<typeof wireIssuers>,
+  { verifier }: Pick<ReturnType<typeof wireVerification>, 'verifier'>,
+) {
+  const { config, core, issuer, keys, requestLog } = wiring;
+  const bucketHash = config.isRateLimited ? keys.rateLimitBucket : undefined;
+  const parts = { ...core, ...keyRulesOf(wiring), bucketHash };
+  return {
+    exchange: new Exchange({
+      ...parts,
+      audience: issuer,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
+    }),
+    tokenExchange: new TokenExchange({
+      ...parts,
+      identityTokens,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'identity_token_rejected', reason }, { keyId }),
+    }),
+    clientCredentials: new ClientCredentials({
+      ...parts,
+      verifier,
+      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'client_rejected', reason }, { keyId }),
+    }),
+  };
 }
 
 function wireLeaks(wiring: WiringCore, { pending }: Pick<ApiKeys, 'pending'>) {

@@ -32,14 +32,16 @@ export interface PendingSources {
   readonly keys: PendingIds<number>;
   readonly accounts: PendingIds<string>;
   readonly scopes: PendingIds<string>;
+  readonly issuers: PendingIds<number>;
 }
 
 /** Which keys the configuration accepts. */
-export const keyRulesOf = ({ config, keys }: Pick<VerificationCore, 'config' | 'keys'>) => ({
+export const keyRulesOf = ({ config, keys, issuer }: Pick<VerificationCore, 'config' | 'keys' | 'issuer'>) => ({
   hash: keys.apiKeyHash,
   keyPrefixes: acceptedPrefixes(config),
   environments: new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any'),
   hasCatalogue: config.scopes === 'catalogue',
+  audiences: { publicUrl: issuer, others: config.exchangeAudiences },
 });
 
 export function wireAccessTokens(core: VerificationCore, pendingAccountChanges: PendingIds<string>) {
@@ -70,6 +72,7 @@ export function wireVerifier(core: VerificationCore, { pending, ...parts }: Veri
     limiter,
     pendingKeyChanges: pending.keys,
     pendingAccountChanges: pending.accounts,
+    pendingIssuerChanges: pending.issuers,
     pendingScopeChanges: parts.hasCatalogue ? pending.scopes : undefined,
   });
   return { limiter, verifier };

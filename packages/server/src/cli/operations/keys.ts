@@ -3,6 +3,7 @@ import type { KeyDetails, KeyUsage, ListedKey, ListedKeyFull, RotatedPublicKey, 
 import { assertEnvironments } from '../../app/installation/environments-check.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyRequest } from '../../modules/api-keys/api-keys.ts';
+import { nameOfKind, type GivenIdentity } from '../../modules/api-keys/client-identity.ts';
 import { keyIdOf, type KeyChangeRequest, type RotationRequest } from '../../modules/api-keys/key-request.ts';
 import { toFullKey, toKeyDetails, toRotatedPublicKey } from '../../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../../modules/key-usage/key-usage.ts';
@@ -22,11 +23,9 @@ export interface KeyOwner {
 }
 
 /** What verifies the key, unless the service makes a secret. */
-export interface GivenCredential {
+export interface GivenCredential extends GivenIdentity {
   /** Of a secret, in hexadecimal. */
   readonly sha256?: string | undefined;
-  /** A JWK. */
-  readonly publicKey?: unknown;
 }
 
 export type CreatedKey = Pick<ListedKey, 'id' | 'nickname' | 'createdAt' | 'updatedAt'> &
@@ -55,12 +54,16 @@ export interface KeyOperations {
   usage(key: NamedKey, query: UsageQuery): Promise<KeyUsage>;
   create(owner: string, request: KeyRequest, given: GivenCredential): Promise<CreatedKey>;
   change(key: NamedKey, request: KeyChangeRequest): Promise<ChangedKey>;
-  /** @param publicKey the new JWK of a key with a public key */
-  rotate(key: NamedKey, request: RotationRequest, publicKey: unknown): Promise<RotatedKey>;
-  /** @returns whether it was a public key */
-  endPrevious(key: NamedKey): Promise<{ readonly isPublicKey: boolean }>;
+  /** @param given the new public key or trust of a key that has one */
+  rotate(key: NamedKey, request: RotationRequest, given: GivenIdentity): Promise<RotatedKey>;
+  /** @returns what has ended, such as `public key` */
+  endPrevious(key: NamedKey): Promise<{ readonly kind: string }>;
   delete(key: NamedKey): Promise<void>;
 }
+
+/** Whether a public key or a trust is given. */
+export const isIdentity = ({ publicKey, trust }: GivenIdentity): boolean =>
+  publicKey !== undefined || trust !== undefined;
 
 /** @param owner of the account that the command names @throws DomainError `not_key_owner` */
 export function assertOwned(key: NamedKey, owner: string | undefined): NamedKey {
@@ -88,9 +91,9 @@ export function localKeys(context: CommandContext): KeyOperations {
       const after = await keyChanges.change(operator, owner, id, request);
       return { details: toKeyDetails(after), isChanged: before.revision !== after.revision };
     },
-    rotate: (key, request, publicKey) => rotateLocal(context, key, request, publicKey),
+    rotate: (key, request, given) => rotateLocal(context, key, request, given),
     async endPrevious({ owner, id }) {
-      return { isPublicKey: (await keyChanges.endPrevious(operator, owner, id)).publicKey !== null };
+      return { kind: nameOfKind(await keyChanges.endPrevious(operator, owner, id)) };
     },
     delete: ({ owner, id }) => apiKeys.delete(operator, owner, id),
   };
@@ -100,16 +103,16 @@ async function createLocal(
   { apiKeys, config, installation }: CommandContext,
   owner: string,
   request: KeyRequest,
-  { sha256, publicKey }: GivenCredential,
+  { sha256, ...given }: GivenCredential,
 ): Promise<CreatedKey> {
   await assertEnvironments(installation.db, config);
-  if (publicKey === undefined && sha256 === undefined) {
+  if (!isIdentity(given) && sha256 === undefined) {
     const { secret, ...key } = await apiKeys.create(operator, owner, request);
     return { ...toFullKey(key), key: secret.reveal() };
   }
   const key =
     sha256 === undefined
-      ? await apiKeys.createWithPublicKey(operator, owner, request, publicKey)
+      ? await apiKeys.createWithIdentity(operator, owner, request, given)
       : await apiKeys.createWithHash(operator, owner, request, sha256);
   return { ...toFullKey(key), key: undefined };
 }
@@ -118,13 +121,13 @@ async function rotateLocal(
   { keyChanges, config, installation }: CommandContext,
   { owner, id }: NamedKey,
   request: RotationRequest,
-  publicKey: unknown,
+  given: GivenIdentity,
 ): Promise<RotatedKey> {
   await assertEnvironments(installation.db, config);
-  if (publicKey === undefined) {
+  if (!isIdentity(given)) {
     const { key, secret } = await keyChanges.rotate(operator, owner, id, request);
     return { ...toRotatedPublicKey(key), key: secret.reveal(), isDisabled: key.disabledAt !== null };
   }
-  const key = await keyChanges.rotatePublicKey(operator, owner, id, { ...request, publicKey });
+  const key = await keyChanges.rotateIdentity(operator, owner, id, { ...request, ...given });
   return { ...toRotatedPublicKey(key), key: undefined, isDisabled: key.disabledAt !== null };
 }

@@ -3,6 +3,7 @@ import { openTarget } from '../remote/target.ts';
 import { withInstallation } from '../session.ts';
 import { localAccounts, remoteAccounts, type AccountOperations } from './accounts.ts';
 import { localAudit, remoteAudit, type AuditOperations } from './audit.ts';
+import { localIssuers, remoteIssuers, type IssuerOperations } from './issuers.ts';
 import { localKeys, type KeyOperations } from './keys.ts';
 import { remoteKeys } from './remote-keys.ts';
 import { localOverview, remoteOverview, type OverviewOperations } from './overview.ts';
@@ -15,6 +16,7 @@ import { localWebhooks, remoteWebhooks, type WebhookOperations } from './webhook
 export interface Operations {
   readonly accounts: AccountOperations;
   readonly audit: AuditOperations;
+  readonly issuers: IssuerOperations;
   readonly keys: KeyOperations;
   readonly overview: OverviewOperations;
   readonly scopes: ScopeOperations;
@@ -32,6 +34,7 @@ export async function withOperations<T>(run: (operations: Operations) => Promise
       run({
         accounts: localAccounts(context),
         audit: localAudit(context),
+        issuers: localIssuers(context),
         keys: localKeys(context),
         overview: localOverview(context),
         scopes: localScopes(context),
@@ -45,6 +48,7 @@ export async function withOperations<T>(run: (operations: Operations) => Promise
   return run({
     accounts,
     audit: remoteAudit(service),
+    issuers: remoteIssuers(service),
     keys: remoteKeys(service, accounts),
     overview: remoteOverview(service),
     scopes: remoteScopes(service),

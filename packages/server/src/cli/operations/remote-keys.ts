@@ -32,6 +32,7 @@ import {
 import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyRequest } from '../../modules/api-keys/api-keys.ts';
+import { nameOfKind, type GivenIdentity } from '../../modules/api-keys/client-identity.ts';
 import type { RecentUse } from '../../modules/key-usage/key-usage.ts';
 import { UsageError } from '../failure.ts';
 import type { RemoteService } from '../remote/remote-service.ts';
@@ -39,6 +40,7 @@ import type { AccountOperations } from './accounts.ts';
 import {
   assertOwned,
   idOf,
+  isIdentity,
   type CreatedKey,
   type GivenCredential,
   type KeyOperations,
@@ -105,17 +107,17 @@ export function remoteKeys(service: RemoteService, accounts: AccountOperations):
             });
       return { details, isChanged: details.updatedAt !== before.updatedAt };
     },
-    async rotate(key, request, publicKey) {
+    async rotate(key, request, given) {
       const { disabledAt } = await read(key);
       const { rotate } = await fullRoutes(service, accounts, key.owner);
-      const body = { ...request, ...(publicKey === undefined ? {} : { publicKey }) };
+      const body = { ...request, ...membersOf(given) };
       const rotated = await service.request(rotate, { ...ofManaged(key), body });
       return { ...rotated, key: rotated.key, isDisabled: disabledAt !== null };
     },
     async endPrevious(key) {
-      const { publicKey } = await read(key);
+      const kind = nameOfKind(await read(key));
       await service.request((await fullRoutes(service, accounts, key.owner)).endPrevious, ofManaged(key));
-      return { isPublicKey: publicKey !== null };
+      return { kind };
     },
     delete: async (key) =>
       void (await service.request(isAdministrator ? adminDeleteKey : deleteServiceAccountKey, parts(key))),
@@ -124,6 +126,11 @@ export function remoteKeys(service: RemoteService, accounts: AccountOperations):
 
 /** Routes of an account's own keys have only the id. */
 const ofManaged = ({ owner, id }: NamedKey) => ({ params: { accountId: owner, id } });
+
+const membersOf = ({ publicKey, trust }: GivenIdentity) => ({
+  ...(publicKey === undefined ? {} : { publicKey }),
+  ...(trust === undefined ? {} : { trust }),
+});
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
@@ -185,7 +192,7 @@ interface Creation {
 async function create(
   service: RemoteService,
   routes: FullRoutes,
-  { owner, request, given: { sha256, publicKey } }: Creation,
+  { owner, request, given: { sha256, ...given } }: Creation,
 ): Promise<CreatedKey> {
   if (sha256 !== undefined && service.caller !== 'management_key')
     throw new UsageError('with --url, --sha256 needs a management key: --key-file');
@@ -194,10 +201,10 @@ async function create(
     ...others,
     ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt) }),
     ...(sha256 === undefined ? {} : { sha256 }),
-    ...(publicKey === undefined ? {} : { publicKey }),
+    ...membersOf(given),
   };
   const parts = { params: { accountId: owner }, body };
-  const created = publicKey === undefined ? await service.request(routes.create, parts) : undefined;
+  const created = !isIdentity(given) ? await service.request(routes.create, parts) : undefined;
   const { id, nickname, createdAt, updatedAt } = created ?? (await service.request(routes.register, parts));
   // The secret exists nowhere else, so a failure of this request must not lose it.
   const full = await list(service, owner).catch(() => []);

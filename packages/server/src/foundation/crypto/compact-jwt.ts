@@ -3,7 +3,7 @@
  * deny lists and caches treat several encodings of one token as different tokens. The key alone determines the algorithm
  * (RFC 8725 section 3.1).
  */
-import { verify, type KeyObject } from 'node:crypto';
+import { constants, verify, type KeyObject } from 'node:crypto';
 import { DomainError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 
@@ -39,13 +39,33 @@ type Signed = Pick<CompactJwt, 'signed' | 'signature'>;
 export const isSignedBy = ({ signed, signature }: Signed, key: KeyObject): boolean =>
   verify(digestOf(key), signed, { key, dsaEncoding }, signature);
 
-/** {@link isSignedBy} in a thread of libuv, which takes longer, but does not occupy the caller's thread. */
-export const isSignedByInThread = ({ signed, signature }: Signed, key: KeyObject): Promise<boolean> =>
+/**
+ * {@link isSignedBy} in a thread of libuv, which takes longer, but does not occupy the caller's thread.
+ * @param method default: that of `isSignedBy`
+ */
+export const isSignedByInThread = (
+  { signed, signature }: Signed,
+  key: KeyObject,
+  { digest, padding }: SignatureMethod = { digest: digestOf(key) },
+): Promise<boolean> =>
   new Promise((resolve, reject) =>
-    verify(digestOf(key), signed, { key, dsaEncoding }, signature, (error, isValid) =>
+    verify(digest, signed, { key, dsaEncoding, ...padding }, signature, (error, isValid) =>
       error ? reject(error) : resolve(isValid),
     ),
   );
+
+export interface SignatureMethod {
+  /** Null for Ed25519, which has its own. */
+  readonly digest: string | null;
+  /** Of RSA; default: PKCS #1 v1.5. */
+  readonly padding?: { readonly padding: number; readonly saltLength: number };
+}
+
+/** RSASSA-PSS with a salt of the length of the digest (RFC 7518 section 3.5). */
+export const pssPadding = {
+  padding: constants.RSA_PKCS1_PSS_PADDING,
+  saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+} as const;
 
 /** Both integers of a signature with the length of the curve (RFC 7518 section 3.4); Node rejects every other length. */
 const dsaEncoding = 'ieee-p1363';

@@ -116,6 +116,12 @@ const forgetCheck = sql('forget_unused_keys_check', `update installation set unu
 /** Counts days without a use from the next check, because times of last use may be missing. */
 export const restartUnusedKeysCountTx = async (tx: Transaction): Promise<void> => void (await tx.run(forgetCheck));
 
+const setRestored = sql('set_restored', `update installation set restored_at = $1 where id = 1`);
+
+/** Records that the database may have lost rows that no backup and no journal has, such as identity tokens that were used. */
+export const recordRestoreTx = async (tx: Transaction, now: number): Promise<void> =>
+  void (await tx.run(setRestored, [now]));
+
 const setLastBackup = sql('set_last_backup', `update installation set last_backup_at = $1 where id = 1`);
 const selectLastBackup = sql<{ at: number | null }>(
   'select_last_backup',

@@ -6,7 +6,10 @@
  */
 
 /** The newest version that this program knows. */
-export const rulesVersion = 1;
+export const rulesVersion = 2;
+
+/** By what a key has. `trust`: it issues short-lived secrets that end with the version of an issuer. */
+export const rulesOf = { any: 1, trust: 2 } as const;
 
 /** SQL: whether this program may judge a key `k`. Each statement that accepts a credential of a key has this condition. */
 export const mayJudge = `k.rules <= ${rulesVersion}`;

@@ -215,7 +215,7 @@ test(
   },
 );
 
-const oauthOnly = ['invalid_grant', 'unsupported_grant_type', 'invalid_scope'];
+const oauthOnly = ['invalid_client', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'invalid_target'];
 
 test(
   'every code has a page that explains it and loads nothing',

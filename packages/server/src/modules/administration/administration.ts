@@ -1,5 +1,5 @@
 /** Changes of accounts by administrators and operators, who never set or see a password. */
-import { type KeyLimits, type UsageQuery } from '@keyreeve/contract';
+import { type KeyLimits, type KeyTokens as ShownTokens, type UsageQuery } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
@@ -7,6 +7,7 @@ import type { KeyChanges, ShownKey } from '../api-keys/changes.ts';
 import { keyIdOf, type KeyChangeRequest } from '../api-keys/key-request.ts';
 import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, ListedUsage } from '../key-usage/key-usage.ts';
+import type { KeyTokens } from '../short-lived-secrets/key-tokens.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
@@ -30,6 +31,7 @@ export interface AdministrationOptions extends RecordingCore {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly keyTokens: KeyTokens;
   readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
@@ -209,6 +211,13 @@ export class Administration {
     const { accounts, keyUsage } = this.#options;
     await accounts.findById(id);
     return withoutOwner(() => keyUsage.list(id, keyIdOf(keyId), query));
+  }
+
+  /** @throws DomainError `account_not_found`, `key_not_found` */
+  async listTokens(id: string, keyId: string): Promise<ShownTokens> {
+    const { accounts, keyTokens } = this.#options;
+    await accounts.findById(id);
+    return withoutOwner(() => keyTokens.list(id, keyIdOf(keyId)));
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, and the errors of {@link KeyChanges.change} */

@@ -159,6 +159,10 @@ function partRoutes({ administration, directory, keyCreation, keyFinder }: Admin
       const list = () => administration.listUsage(id, keyId, query);
       return { status: 200, body: toUsage(await directory.confirmingAbsence(id, list)) };
     }),
+    route(contract.adminGetKeyTokens, async ({ params: { id, keyId } }) => {
+      const list = () => administration.listTokens(id, keyId);
+      return { status: 200, body: await directory.confirmingAbsence(id, list) };
+    }),
     route(contract.adminChangeKey, async ({ principal, params: { id, keyId }, body }) => {
       const change = () => administration.changeKey(principal, id, keyId, toChangeRequest(body));
       return { status: 200, body: toKeyDetails(await directory.confirmingAbsence(id, change)) };

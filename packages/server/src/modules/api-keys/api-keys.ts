@@ -16,6 +16,7 @@ import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { parseAddresses } from './addresses.ts';
+import { noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
@@ -30,7 +31,6 @@ import { toMetadata } from './metadata.ts';
 import { createKey, createNoticedKeyTx, type CreationRules, type NewKey } from './new-key.ts';
 import { findOwnedKeys, type OwnedKeySearch } from './owned-keys.ts';
 import { validateNickname } from '../../foundation/nickname.ts';
-import { parsePublicKey } from './public-key.ts';
 import {
   assertFirstEnvironment,
   assertNoReservedScope,
@@ -69,7 +69,7 @@ export interface KeyRequest {
   readonly granted?: readonly string[];
 }
 
-type MadeKey = Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'publicKey' | 'prefix'>;
+type MadeKey = Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'identity' | 'prefix'>;
 
 /** A key that is not stored yet. */
 export interface PreparedKey {
@@ -177,19 +177,18 @@ export class ApiKeys {
   }
 
   /**
-   * Creates a key with a public key instead of a secret.
-   * @param jwk a JWK
-   * @throws DomainError as {@link create}, and as `parsePublicKey`; `reserved_scope` for any reserved scope
+   * Creates a key with a public key or a trust instead of a secret.
+   * @throws DomainError as {@link create}, and as `parseIdentity`; `reserved_scope` for any reserved scope
    */
-  async createWithPublicKey(
+  async createWithIdentity(
     principal: Principal,
     accountId: string,
     request: KeyRequest,
-    jwk: unknown,
+    given: GivenIdentity,
   ): Promise<ApiKey> {
     assertNoReservedScope(request.scopes ?? []);
-    const publicKey = parsePublicKey(jwk);
-    const made = { id: randomKeyId(), hash: randomHash(), hint: null, prefix: undefined, publicKey };
+    const identity = await parseIdentity(this.#options.db, accountId, given, this.#options.audiences);
+    const made = { id: randomKeyId(), hash: randomHash(), hint: null, prefix: undefined, identity };
     const { key } = await this.#create(principal, accountId, request, () => made);
     return key;
   }
@@ -253,8 +252,9 @@ export class ApiKeys {
     const shownEnvironment = environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };
     const others = { environment: shownEnvironment, createdAt: now, updatedAt: now };
-    const { id, hint, publicKey = null } = key;
-    return { key, creator, shown: { id, nickname, scopes, expiresAt, hint, publicKey, ...noState, ...others }, made };
+    const { id, hint, identity = noIdentity } = key;
+    const held = { hint, ...identity, hasIssuer: identity.issuerId === null ? 0 : 1 };
+    return { key, creator, shown: { id, nickname, scopes, expiresAt, ...held, ...noState, ...others }, made };
   }
 
   /**

@@ -6,7 +6,8 @@ import { hasSameName } from '../../foundation/database/joiners.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import { fold } from '../../foundation/fold.ts';
 import { recordPrefixTx } from './creation-store.ts';
-import type { KeyRow } from './store.ts';
+import type { ClientIdentity } from './client-identity.ts';
+import { identityColumns, type KeyRow } from './store.ts';
 import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 
 /** A key with everything that a change may need. */
@@ -25,6 +26,8 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   /** Before the rotation; {@link ShownKey} has later ones. */
   readonly previousLastUsedAt: number | null;
   readonly previousPublicKey: string | null;
+  readonly previousTrust: string | null;
+  readonly previousIssuerId: number | null;
   /** Scopes that the catalogue withholds, separated by spaces. Set only for a response. */
   readonly withheld?: string | undefined;
   /** The time of the database at the read, for a key with a previous secret; null on SQLite. */
@@ -35,9 +38,9 @@ const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.addresses, k.limits, k.metadata, k.environment,
-     k.hint, k.public_key as "publicKey", k.created_at as "createdAt",
+     k.hint, ${identityColumns}, k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.lookup as "previousLookup", s.expires_at as "previousExpiresAt",
-     s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey",
+     s.last_used_at as "previousLastUsedAt", s.public_key as "previousPublicKey", s.trust as "previousTrust", s.issuer_id as "previousIssuerId",
      case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
      ${quotaUseColumns(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id ${joinQuotaUse('k')}
@@ -60,14 +63,15 @@ const update = sql('update_api_key', { sqlite: updateIn('sqlite'), postgres: upd
 const replaceSecret = sql(
   'replace_api_key_secret',
   // A rotation enables a key that is disabled because its secret leaked. Another reason stays.
-  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, updated_at = $6, revision = revision + 1, leaked_at = null,
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, public_key = $5, trust = $6, issuer_id = $7, updated_at = $8, revision = revision + 1, leaked_at = null,
      disabled_at = case when disabled_reason = 'leaked' then null else disabled_at end,
      disabled_reason = case when disabled_reason = 'leaked' then null else disabled_reason end
    where id = $1`,
 );
 const insertPrevious = sql(
   'insert_previous_api_key_secret',
-  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key) values ($1, $2, $3, $4, $5, $6)`,
+  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key, trust, issuer_id)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 const deletePrevious = sql('delete_previous_api_key_secret', `delete from api_key_secrets where key_id = $1`);
 const endedText = `select lookup from api_key_secrets where expires_at < $1 limit $2`;
@@ -100,15 +104,14 @@ export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promis
   return (await tx.run(update, [id, ...state, key.updatedAt, fold(nickname)])) > 0;
 }
 
-/** The next secret or public key of a key. */
+/** The next secret, public key or trust of a key. */
 export interface NewSecret {
   readonly hash: Buffer;
-  /** Null for a public key. */
+  /** Null without a secret. */
   readonly hint: string | null;
-  /** Null for a public key. */
+  /** Null without a secret. */
   readonly prefix: string | null;
-  /** The stored form; null for a secret. */
-  readonly publicKey: string | null;
+  readonly identity: ClientIdentity;
 }
 
 /** What a rotation makes of a key whose secret has leaked: {@link replaceSecretTx}. */
@@ -118,19 +121,19 @@ export const withoutLeak = (before: KeyDetailsRow): KeyDetailsRow => ({
   ...(before.disabledReason === 'leaked' ? { disabledAt: null, disabledReason: null } : {}),
 });
 
-/** Replaces the current secret or public key of a locked key, which ends. The key becomes {@link withoutLeak}. */
+/** Replaces the current secret, public key or trust of a locked key, which ends. The key becomes {@link withoutLeak}. */
 export function replaceSecretTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  { hash, hint, prefix, publicKey }: NewSecret,
+  { hash, hint, prefix, identity: { publicKey, trust, issuerId } }: NewSecret,
   at: number,
 ): void {
   if (prefix !== null) recordPrefixTx(tx, { prefix, environment: before.environment });
-  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), hash, hint, publicKey, at]);
+  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), hash, hint, publicKey, trust, issuerId, at]);
 }
 
 /**
- * Replaces the current secret or public key of a locked key. It becomes the previous one, instead of an earlier one.
+ * Replaces the current secret, public key or trust of a locked key. It becomes the previous one, instead of an earlier one.
  * @param secret the new one, with the end of the overlap; null without one
  * @param secret.lastUsedAt the last use of the replaced one; null if none is known
  */
@@ -144,11 +147,11 @@ export function storeRotationTx(
   }: NewSecret & { readonly previousExpiresAt: number | null; readonly lastUsedAt: number | null },
   at: number,
 ): void {
-  const { id, keyHash, publicKey } = before;
+  const { id, keyHash, publicKey, trust, issuerId } = before;
+  const replaced = [lookupOf(Buffer.from(keyHash)), keyHash, id, previousExpiresAt, lastUsedAt];
   tx.enqueue(deletePrevious, [id]);
   replaceSecretTx(tx, before, secret, at);
-  if (previousExpiresAt !== null)
-    tx.enqueue(insertPrevious, [lookupOf(Buffer.from(keyHash)), keyHash, id, previousExpiresAt, lastUsedAt, publicKey]);
+  if (previousExpiresAt !== null) tx.enqueue(insertPrevious, [...replaced, publicKey, trust, issuerId]);
 }
 
 /** Ends the previous secret of a locked key. */

@@ -113,7 +113,7 @@ function scopesOf(
   scopes: readonly string[],
   now: number,
 ): Pick<KeyDetailsRow, 'scopes' | 'needsRole'> {
-  if (before.publicKey !== null) assertNoReservedScope(scopes);
+  if (before.publicKey !== null || before.trust !== null) assertNoReservedScope(scopes);
   const held = splitScopes(before.scopes);
   const text = validateScopes(principal, before.accountId, scopes, held).join(' ');
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };

@@ -19,11 +19,11 @@ import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
+import { assertSameKind, noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
 import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { changedMembers, repeatNarrowing, type Attempt, type ChangedMember } from './narrowing.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
-import { invalidPublicKey, parsePublicKey } from './public-key.ts';
 import type { KeyChangeRequest, RotationRequest } from './key-request.ts';
 import { isOverlapping, planRotation } from './rotation-plan.ts';
 import { scopesToGrant, splitScopes } from './scopes.ts';
@@ -141,35 +141,35 @@ export class KeyChanges {
    * later than the expiry of the key. If the outcome of the commit is unknown, it throws and does not retry, because the
    * caller would never receive the new secret.
    * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `no_overlap_in_progress`,
-   *   `invalid_request` for a key with a public key, `not_key_owner`, `key_not_found`, `too_many_changes`,
+   *   `invalid_request` for a key with a public key or a trust, `not_key_owner`, `key_not_found`, `too_many_changes`,
    *   `too_many_creations`, `invalid_access_token`, `unavailable`
    */
   async rotate(principal: Principal, accountId: string, id: number, request: RotationRequest): Promise<Rotation> {
     const before = await this.#find(accountId, id);
-    if (before.publicKey !== null)
-      throw invalidPublicKey('This field is required, because the key has a public key and no secret.');
+    assertSameKind(before, {});
     // The environment of a key never changes.
     const prefix = this.#options.environments.prefixOf(before.environment);
     const secret = makeKey(prefix);
-    const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret), prefix, publicKey: null };
+    const hash = this.#options.hash.stored(secret.reveal());
+    const stored = { hash, hint: hintOf(secret), prefix, identity: noIdentity };
     return { key: await this.#replace({ principal, accountId, id }, request, stored), secret };
   }
 
   /**
-   * Replaces the public key of a key that has one, like {@link rotate}.
-   * @param request.publicKey the new one, a JWK
-   * @throws DomainError as `rotate`; `invalid_request` for a key with a secret, for the current public key, and as
-   *   `parsePublicKey`
+   * Replaces the public key or the trust of a key that has one, like {@link rotate}.
+   * @throws DomainError as `rotate`; `invalid_request` for a key of another kind, for what the key has already, and as
+   *   `parseIdentity`
    */
-  async rotatePublicKey(
+  async rotateIdentity(
     principal: Principal,
     accountId: string,
     id: number,
-    { publicKey, ...request }: RotationRequest & { readonly publicKey: unknown },
+    { publicKey, trust, ...request }: RotationRequest & GivenIdentity,
   ): Promise<KeyDetailsRow> {
     const before = await this.#find(accountId, id);
-    if (before.publicKey === null) throw invalidPublicKey('The key has a secret. Create another key for a public key.');
-    const stored = { hash: randomHash(), hint: null, prefix: null, publicKey: parsePublicKey(publicKey) };
+    assertSameKind(before, { publicKey, trust });
+    const identity = await parseIdentity(this.#options.db, accountId, { publicKey, trust }, this.#options.audiences);
+    const stored = { hash: randomHash(), hint: null, prefix: null, identity };
     return this.#replace({ principal, accountId, id }, request, stored);
   }
 

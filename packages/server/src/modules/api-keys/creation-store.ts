@@ -25,8 +25,8 @@ const countKeys = sql<{ count: number }>(
 const insertIn = (
   dialect: Dialect,
   conflict: string,
-): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key, folded)
-   select $1, $2, $3, pk, $5, $6, $7, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16 from accounts where id = $4
+): string => `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment, public_key, folded, trust, issuer_id, rules)
+   select $1, $2, $3, pk, $5, $6, $7, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19 from accounts where id = $4
      and not ${hasSameName(dialect, 'api_keys k where k.account_pk = accounts.pk', 'k.nickname', '$5')}
    on conflict ${conflict} do nothing`;
 const insertText = (conflict: string): Record<Dialect, string> => ({

@@ -1,13 +1,13 @@
 /** API keys in responses and in the output of the command line. */
-import type { KeyDetails, ListedKey, ListedKeyFull, PublicKey, RotatedKey, RotatedPublicKey } from '@keyreeve/contract';
+import type { KeyDetails, ListedKey, ListedKeyFull, RotatedKey, RotatedPublicKey } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation, ShownKey } from './changes.ts';
+import { toShownIdentity } from './client-identity.ts';
 import type { Environments } from './environments.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
-import { toPublicKey } from './public-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 import type { KeyRow } from './store.ts';
 import type { StoredUse } from './use-store.ts';
@@ -39,6 +39,9 @@ export const toApiKey = (row: UsedKeyRow, withheld: string | undefined, environm
   leakedAt: row.leakedAt,
   hint: row.hint,
   publicKey: row.publicKey,
+  trust: row.trust,
+  issuerId: row.issuerId,
+  hasIssuer: row.hasIssuer,
   environment: environments.nameOf(row.environment) ?? null,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
@@ -61,7 +64,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   leakedAt: toInstantOrNull(key.leakedAt),
   environment: key.environment,
   hint: key.hint,
-  publicKey: toPublicKeyOrNull(key.publicKey),
+  ...toShownIdentity(key),
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
 
@@ -77,7 +80,7 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   leakedAt: toInstantOrNull(row.leakedAt),
   environment: row.environment,
   hint: row.hint,
-  publicKey: toPublicKeyOrNull(row.publicKey),
+  ...toShownIdentity(row),
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),
   quotaUse: row.quotaUse,
@@ -99,7 +102,7 @@ export const toRotatedKey = ({ key, secret }: Rotation): RotatedKey => {
   return { id, nickname, key: secret.reveal(), ...times };
 };
 
-/** The response to the rotation of a public key. */
+/** The response to the rotation of a public key or a trust. */
 export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
   id: key.id,
   nickname: key.nickname,
@@ -107,7 +110,5 @@ export const toRotatedPublicKey = (key: KeyDetailsRow): RotatedPublicKey => ({
   updatedAt: toInstant(key.updatedAt),
   previousExpiresAt: toInstantOrNull(key.previousExpiresAt),
 });
-
-const toPublicKeyOrNull = (stored: string | null): PublicKey | null => (stored === null ? null : toPublicKey(stored));
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));

@@ -1,15 +1,16 @@
 /** Stores a new key, in a transaction with its audit event and its mail. */
 import type { Principal } from '../../foundation/principal.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import { rulesOf } from '../../foundation/database/key-rules.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { fold } from '../../foundation/fold.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { creationCounterOf, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { identityDetails, noIdentity, type ClientIdentity } from './client-identity.ts';
 import { createKeyTx, type Creation } from './creation-store.ts';
 import type { CreationNotices } from './creation-notices.ts';
 import * as procedures from './procedures.ts';
-import { thumbprintOf } from './public-key.ts';
 
 export interface NewKey {
   readonly id: number;
@@ -18,8 +19,8 @@ export interface NewKey {
   readonly hint: string | null;
   /** Whether the hash was in the request. */
   readonly isGiven?: boolean;
-  /** The stored form. The hash is then random. */
-  readonly publicKey?: string;
+  /** Instead of a secret. The hash is then random. */
+  readonly identity?: ClientIdentity;
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
@@ -67,8 +68,17 @@ export async function createNoticedKeyTx(
 
 function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }: CreationRules): Creation {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, isGiven = false } = key;
-  const { addresses = null, limits = null, metadata = null, environment = null, publicKey = null, grants = [] } = key;
+  const {
+    addresses = null,
+    limits = null,
+    metadata = null,
+    environment = null,
+    identity = noIdentity,
+    grants = [],
+  } = key;
   const row = [id, accountId, nickname, scopes.join(' '), expiresAt, now, needsRole ? 1 : 0, hint, addresses, limits];
+  const { publicKey, trust, issuerId } = identity;
+  const rules = trust === null ? rulesOf.any : rulesOf.trust;
   const isCounted = creationLimits && isCountedCreator(creator);
   return {
     creator,
@@ -76,7 +86,7 @@ function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }
     id,
     hash,
     isGiven,
-    values: [lookupOf(hash), hash, ...row, metadata, environment, publicKey, fold(nickname)],
+    values: [lookupOf(hash), hash, ...row, metadata, environment, publicKey, fold(nickname), trust, issuerId, rules],
     scopes,
     grants,
     keysMax,
@@ -88,7 +98,7 @@ function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }
       ...(limits === null ? {} : { limits: toLimits(limits) }),
       ...(environment === null ? {} : { environment }),
       ...(isGiven ? { given: true } : {}),
-      ...(publicKey === null ? {} : { publicKey: thumbprintOf(publicKey) }),
+      ...identityDetails(identity),
     },
     now,
   };

@@ -9,7 +9,7 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow, NewSecret } from './change-store.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import type { Replacement, RotationRequest } from './key-request.ts';
-import { invalidPublicKey, thumbprintOf } from './public-key.ts';
+import { assertNewIdentity, identityDetails, replacedDetails, type ClientIdentity } from './client-identity.ts';
 import { hasReservedScope, manageScope, splitScopes } from './scopes.ts';
 
 interface Rotation {
@@ -26,14 +26,14 @@ interface Rotation {
 /**
  * @param at the time of the change, in milliseconds
  * @throws DomainError `reauth_required` for a key with a reserved scope, for a management key `reserved_scope`;
- *   `overlap_in_progress`; `no_overlap_in_progress`; `invalid_request` for the current public key, and that of an
+ *   `overlap_in_progress`; `no_overlap_in_progress`; `invalid_request` for the current public key or trust, and that of an
  *   overlap
  */
 export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
   const { principal, request, secret, now, clock } = rotation;
   assertMayManage(principal, before);
   assertMayRotate(principal, before);
-  assertNewPublicKey(secret, before, clock);
+  assertNewIdentity(secret.identity, before, isOverlapping(before, clock) ? previousOf(before) : undefined);
   // A stolen access token must not yield a secret with the rights of a service.
   if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
   if ('endCurrent' in request) return planCurrentEnd(before, secret, clock, at);
@@ -54,13 +54,11 @@ function assertMayRotate(principal: Principal, { scopes }: KeyDetailsRow): void 
   });
 }
 
-/** One public key that is both current and previous would stay valid after the end of the overlap. */
-function assertNewPublicKey({ publicKey }: NewSecret, before: KeyDetailsRow, clock: Clock): void {
-  if (publicKey === null) return;
-  if (publicKey === before.publicKey) throw invalidPublicKey('This is the current public key.');
-  if (publicKey === before.previousPublicKey && isOverlapping(before, clock))
-    throw invalidPublicKey('This is the previous public key, which is valid until the overlap ends.');
-}
+const previousOf = ({ previousPublicKey, previousTrust, previousIssuerId }: KeyDetailsRow): ClientIdentity => ({
+  publicKey: previousPublicKey,
+  trust: previousTrust,
+  issuerId: previousIssuerId,
+});
 
 /** The current secret has ended already, so it does not become the previous one. An overlap continues. */
 function planAfterLeak(before: KeyDetailsRow, { endPrevious }: Replacement, rotation: Rotation, at: number): Plan {
@@ -99,11 +97,11 @@ function planReplacement(
   const details = {
     nickname: before.nickname,
     overlapSeconds: secondsUntil(previousExpiresAt, now),
-    ...detailsOf(secret),
+    ...detailsOf(before, secret),
   };
   const previous = { previousExpiresAt, previousLastUsedAt: lastUsedAt };
   return {
-    after: { ...before, ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey, ...previous },
+    after: { ...before, ...versionOf(before, at), hint: secret.hint, ...shownOf(secret), ...previous },
     narrowing,
     events: [{ action: 'api_key.rotated', details }],
     storeTx: (tx) => {
@@ -118,9 +116,9 @@ function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, 
   if (!isOverlapping(before, clock)) throw new DomainError('no_overlap_in_progress');
   const overlapSeconds = secondsUntil(before.previousExpiresAt, expiryTime(clock, before.readAt));
   return {
-    after: { ...store.withoutLeak(before), ...versionOf(before, at), hint: secret.hint, publicKey: secret.publicKey },
+    after: { ...store.withoutLeak(before), ...versionOf(before, at), hint: secret.hint, ...shownOf(secret) },
     narrowing,
-    events: eventsOf(before, { overlapSeconds, ended: 'current', ...detailsOf(secret) }),
+    events: eventsOf(before, { overlapSeconds, ended: 'current', ...detailsOf(before, secret) }),
     storeTx: (tx) => {
       store.replaceSecretTx(tx, before, secret, at);
       return undefined;
@@ -128,8 +126,12 @@ function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, 
   };
 }
 
-const detailsOf = ({ publicKey }: NewSecret): { readonly publicKey?: string } =>
-  publicKey === null ? {} : { publicKey: thumbprintOf(publicKey) };
+const detailsOf = (before: KeyDetailsRow, { identity }: NewSecret): AuditDetails => ({
+  ...replacedDetails(before),
+  ...identityDetails(identity),
+});
+
+const shownOf = ({ identity }: NewSecret) => ({ ...identity, hasIssuer: identity.issuerId === null ? 0 : 1 });
 
 const secondsUntil = (end: number | null, now: number): number => (end === null ? 0 : Math.ceil((end - now) / 1000));
 

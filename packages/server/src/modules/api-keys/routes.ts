@@ -5,6 +5,7 @@ import { invalidAt } from '../../foundation/errors.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
+import { nameOfKind } from './client-identity.ts';
 import { ownAccount, type OwnerOf } from './key-owner.ts';
 import { keyIdOf, toChangeRequest, toRotationRequest, toTime } from './key-request.ts';
 import { toFullKey, toKey, toKeyDetails, toRotatedKey, toRotatedPublicKey } from './key-view.ts';
@@ -67,9 +68,10 @@ function routesOf(
     }),
     route(contracts.registerPublicKey, async (call) => {
       const accountId = await ownerOf(call);
-      const { expiresAt, publicKey, ...others } = call.body;
+      const { expiresAt, publicKey, trust, ...others } = call.body;
       const request = { ...others, expiresAt: toTime(expiresAt) };
-      const created = toKey(await apiKeys.createWithPublicKey(call.principal, accountId, request, publicKey));
+      const given = { publicKey, trust };
+      const created = toKey(await apiKeys.createWithIdentity(call.principal, accountId, request, given));
       const path = contracts.createKey.path.replace(':accountId', accountId);
       return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
     }),
@@ -88,10 +90,10 @@ function routesOf(
     route(contracts.rotateKey, async (call) => {
       const accountId = await ownerOf(call);
       const id = keyIdOf(call.params.id);
-      const { publicKey, ...body } = call.body;
+      const { publicKey, trust, ...body } = call.body;
       const request = toRotationRequest(body);
-      if (publicKey !== undefined) {
-        const key = await changes.rotatePublicKey(call.principal, accountId, id, { ...request, publicKey });
+      if (publicKey !== undefined || trust !== undefined) {
+        const key = await changes.rotateIdentity(call.principal, accountId, id, { ...request, publicKey, trust });
         return { status: 200, body: toRotatedPublicKey(key) };
       }
       const rotation = await changes.rotate(call.principal, accountId, id, request);
@@ -100,8 +102,7 @@ function routesOf(
     route(contracts.endPreviousSecret, async (call) => {
       const accountId = await ownerOf(call);
       const id = keyIdOf(call.params.id);
-      const { publicKey } = await changes.endPrevious(call.principal, accountId, id);
-      const ended = publicKey === null ? 'secret' : 'public key';
+      const ended = nameOfKind(await changes.endPrevious(call.principal, accountId, id));
       return { status: 200, body: { message: `The previous ${ended} of API key ${id} has ended.` } };
     }),
     route(contracts.deleteKey, async (call) => {

@@ -82,13 +82,13 @@ export function assertFirstEnvironment(scopes: readonly string[], environment: s
 }
 
 /**
- * Clients of a key with a public key hold short-lived secrets, which the transactions of a management key do not find.
+ * Clients of a key with a public key or a trust hold short-lived secrets, which the transactions of a management key do not find.
  * @throws DomainError `reserved_scope`
  */
 export function assertNoReservedScope(scopes: readonly string[]): void {
   if (hasReservedScope(scopes))
     throw new DomainError('reserved_scope', {
-      detail: `A key with a public key cannot have scopes that begin with ${reservedPrefix}.`,
+      detail: `A key with a public key or a trust cannot have scopes that begin with ${reservedPrefix}.`,
     });
 }
 

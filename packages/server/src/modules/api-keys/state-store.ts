@@ -32,6 +32,8 @@ export interface KeyState extends Pick<
   /** Of a short-lived secret, in milliseconds. */
   readonly secretIssuedAt?: number;
   readonly secretEndsAt?: number;
+  /** Of the identity token that was exchanged for it; null without one. */
+  readonly secretIssuerId?: number | null;
 }
 
 /** A row of SQLite, which has no `readAt`. */

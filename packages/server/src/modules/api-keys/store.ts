@@ -5,9 +5,10 @@ import { recordEventsTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import type { ClientIdentity } from './client-identity.ts';
 import { lockOwnerTx, type RecordedPrefix } from './creation-store.ts';
 
-export interface KeyRow {
+export interface KeyRow extends ClientIdentity {
   readonly id: number;
   readonly nickname: string;
   /** Separated by spaces. */
@@ -21,8 +22,8 @@ export interface KeyRow {
   /** When the current secret was reported as leaked; it has ended. Null: not since the last rotation. */
   readonly leakedAt: number | null;
   readonly hint: string | null;
-  /** The stored form; null for a key with a secret. */
-  readonly publicKey: string | null;
+  /** 1 if the key has a trust and its issuer exists; otherwise 0. */
+  readonly hasIssuer: number;
   /** The name of a further environment; null for the first one. */
   readonly environment: string | null;
   readonly createdAt: number;
@@ -33,9 +34,12 @@ const listPrefixes = sql<RecordedPrefix>(
   'list_key_prefixes',
   `select prefix, environment from key_prefixes order by prefix`,
 );
+/** The columns of what a key `k` has instead of a secret. */
+export const identityColumns = `k.public_key as "publicKey", k.trust, k.issuer_id as "issuerId",
+     case when k.issuer_id is not null and exists (select 1 from issuers i where i.id = k.issuer_id) then 1 else 0 end as "hasIssuer"`;
 /** The columns of {@link KeyRow}, of a key `k` and its account `a`. */
 export const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, k.public_key as "publicKey",
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.leaked_at as "leakedAt", k.hint, k.environment, ${identityColumns},
      k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = `select ${shownColumns} from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1`;
 const listKeys = sql<KeyRow>('list_api_keys', `${list} order by k.created_at, k.id`);

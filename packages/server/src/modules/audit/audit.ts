@@ -69,6 +69,11 @@ export type AuditAction =
   | 'api_key.identified'
   | 'api_key.expiring'
   | 'api_key.quota_reached'
+  /** Their target is the id of the issuer. */
+  | 'issuer.created'
+  | 'issuer.updated'
+  | 'issuer.removed'
+  | 'issuer.refreshed'
   | 'signing_key.created'
   | 'signing_key.revoked'
   | 'webhook.created'

@@ -180,7 +180,7 @@ const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabl
   'account.second_factor_required', 'webhook.disabled', 'webhook.deleted', 'api_key.disabled', 'api_key.rotated',
   'api_key.previous_ended', 'api_key.updated', 'account.entitlements_set', 'scope.set', 'scope.deleted',
   'service_account.manager_removed', 'api_key.leaked', 'authenticator.removed', 'passkey.removed',
-  'identity.unlinked', 'webhook.updated', 'installation.file_applied'`;
+  'identity.unlinked', 'webhook.updated', 'installation.file_applied', 'issuer.updated', 'issuer.removed'`;
 // By ranges of ids, so that each read is short however few of its events are revocations.
 const listRevocations = sql<RevocationEvent>(
   'list_revocation_events',

@@ -18,6 +18,7 @@ import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/au
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
+import { removeIssuersTx, voidIssuersTx } from '../issuers/store.ts';
 import { removePasskeysTx } from '../passkeys/replay-store.ts';
 import {
   removeAppsTx,
@@ -151,6 +152,17 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   file_applied: {
     action: 'installation.file_applied',
     apply: (tx, list, now) => raiseGenerationTx(tx, idsOf(list), now),
+  },
+  // The journal has no settings of issuers, so a restored one accepts no token until its algorithms are stated again.
+  issuer_narrowed: {
+    action: 'issuer.updated',
+    apply: voidIssuersTx,
+    details: { narrowed: ['algorithms'], after: { algorithms: [] } },
+  },
+  issuer_removed: {
+    action: 'issuer.removed',
+    apply: removeIssuersTx,
+    always: (tx, list, now) => rememberDeletionsTx(tx, idsOf(list), now),
   },
   secret_leaked: { action: 'api_key.leaked', apply: endLeakedSecretsTx, always: rememberLeakedSecretsTx },
 };

@@ -10,6 +10,7 @@ import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
+import { recordRestoreTx } from '../../foundation/database/installation.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError } from './format.ts';
@@ -74,6 +75,7 @@ async function replayWithin(
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   // The journal does not record which sessions ended, so a database that has lost records cannot trust any session.
   if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
+  await recordRestoreTx(tx, now);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };
   if (isDryRun) throw new DryRunRollback(result);

@@ -87,6 +87,9 @@ export interface Replayed {
   readonly identitiesUnlinked: number;
   /** Files of `keyreeve apply` whose generations the database had lost. */
   readonly filesApplied: number;
+  /** Issuers that accept no token until their algorithms are set again. */
+  readonly issuersNarrowed: number;
+  readonly issuersRemoved: number;
 }
 
 export interface ReplayResult {
@@ -116,6 +119,8 @@ const countOf = {
   passkey_removed: 'passkeysRemoved',
   identity_unlinked: 'identitiesUnlinked',
   file_applied: 'filesApplied',
+  issuer_narrowed: 'issuersNarrowed',
+  issuer_removed: 'issuersRemoved',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -210,6 +215,8 @@ export const nothingReplayed: Replayed = {
   passkeysRemoved: 0,
   identitiesUnlinked: 0,
   filesApplied: 0,
+  issuersNarrowed: 0,
+  issuersRemoved: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

@@ -15,7 +15,12 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
-import { countUnusedKeysFromTx, findInstallation, isInstallationOf } from '../../foundation/database/installation.ts';
+import {
+  countUnusedKeysFromTx,
+  findInstallation,
+  isInstallationOf,
+  recordRestoreTx,
+} from '../../foundation/database/installation.ts';
 import { describeNewerSchema, newestSchema } from '../../foundation/database/migrate.ts';
 import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { forgetUsageFileTx } from '../../foundation/database/usage-file.ts';
@@ -158,6 +163,7 @@ async function restoreWithin(
   await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
   await countUnusedKeysFromTx(tx, now);
+  await recordRestoreTx(tx, now);
   const apiKeysDisabled = await disableBeyondTx(tx, header.rules, now);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);

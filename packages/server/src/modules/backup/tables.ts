@@ -4,6 +4,7 @@
  */
 import { accountTables } from './account-tables.ts';
 import { applyTables } from './apply-tables.ts';
+import { issuerTables } from './issuer-tables.ts';
 import { keyTables } from './key-tables.ts';
 import { overviewTables } from './overview-tables.ts';
 import { retentionTables } from './retention-tables.ts';
@@ -26,6 +27,7 @@ export const tables: readonly Table[] = [
       last_backup_at: 'integer',
       usage_generation: 'text',
       usage_commits: 'integer',
+      restored_at: 'integer',
     },
     isInBackup: true,
   },
@@ -58,6 +60,7 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  ...issuerTables,
   ...keyTables,
   ...webhookTables,
   ...overviewTables,

@@ -29,6 +29,8 @@ export const changeKinds = [
   'passkey_removed',
   'identity_unlinked',
   'file_applied',
+  'issuer_narrowed',
+  'issuer_removed',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -114,6 +116,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.leaked': 'secret_leaked',
   'scope.deleted': 'scope_deleted',
   'service_account.manager_removed': 'manager_removed',
+  'issuer.removed': 'issuer_removed',
 };
 
 /** @returns the journal's entries for an audit event; none for an event that removes no rights */
@@ -140,6 +143,7 @@ function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
   if (event.action === 'webhook.updated') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'webhook_disabled';
   if (event.action === 'account.entitlements_set')
     return isEmpty(detailOf(event, 'removed')) ? undefined : 'entitlements_removed';
+  if (event.action === 'issuer.updated') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'issuer_narrowed';
   if (event.action === 'scope.set') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'scope_entitled';
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   return undefined;

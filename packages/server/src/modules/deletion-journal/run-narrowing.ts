@@ -1,6 +1,6 @@
 /**
  * The protocol of every change that removes rights: of a key, an account, a role, a password, an email address, a second
- * factor, a scope, a webhook endpoint. Only this file decides what an unknown outcome of such a change means.
+ * factor, a scope, a webhook endpoint, an issuer. Only this file decides what an unknown outcome of such a change means.
  *
  * A change is a function of a transaction, not a list of statements with conditions: most changes read rows under a lock and
  * decide on them, and no writer takes such a list.
@@ -178,6 +178,7 @@ const isTemporary = (code: ErrorCode): boolean => errors[code].status === 429 ||
 
 const absences: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'account_not_found',
+  'issuer_not_found',
   'key_not_found',
   'manager_not_found',
   // The id of a key with a given secret follows from the secret, so another account may have it after a deletion.

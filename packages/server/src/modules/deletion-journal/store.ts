@@ -174,6 +174,12 @@ const findFiles = sql<FoundChange>('find_forgotten_applied_files', {
   sqlite: filesIn(`substr(given.id, 1, instr(given.id, '/') - 1)`).sqlite,
   postgres: filesIn(`split_part(given.id, '/', 1)`).postgres,
 });
+// Each change of an issuer has a later time than the previous one, so a later change stands.
+const issuersIn = (where: string) =>
+  onList(`select ia.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join issuers i on i.id = cast(given.id as bigint) left join accounts ia on ia.pk = i.account_pk ${where}`);
+const findNarrowedIssuers = sql<FoundChange>('find_narrowed_issuers', issuersIn('where i.updated_at < given.at'));
+const findRemovedIssuers = sql<FoundChange>('find_removed_issuers', issuersIn(''));
 // The lookup is that of the hash.
 const leakedOf = (secret: NonNullable<FoundChange['secret']>, isSame: string, joins: string, where = 'true'): string =>
   `select a.id as "accountId", cast(k.id as text) as target, leaked.id, leaked.at, '${secret}' as secret
@@ -218,6 +224,8 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   passkey_removed: findPasskeys,
   identity_unlinked: findIdentities,
   file_applied: findFiles,
+  issuer_narrowed: findNarrowedIssuers,
+  issuer_removed: findRemovedIssuers,
 };
 /** A change of these kinds with a later time does not replace one with an earlier time. */
 const independentKinds: readonly ChangeKind[] = [

@@ -54,6 +54,9 @@ export function parseAssertion(text: string): Assertion | undefined {
   return { keyId: Number(kid), id: jti, keyType, audience: aud, ...times, signed, signature };
 }
 
+/** Whether a text has the form of an assertion, which no identity token of an issuer has: its `iss` would be no URL. */
+export const isAssertion = (text: string): boolean => parseAssertion(text) !== undefined;
+
 /** @param audience the public URL of this server */
 export const isFor = ({ audience: claimed }: Assertion, audience: string): boolean =>
   claimed === audience || (Array.isArray(claimed) && claimed.length === 1 && claimed[0] === audience);

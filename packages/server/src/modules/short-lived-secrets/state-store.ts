@@ -14,9 +14,9 @@ import {
 } from '../api-keys/state-store.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
 
-// A secret that a previous public key issued ends with the overlap, and its use is a use of the previous public key.
+// A secret that a previous public key or trust issued ends with the overlap, and its use is a use of the previous one.
 const ofKey = (dialect: Dialect): string => `${stateColumns(dialect)}, p.expires_at as "overlapEndsAt"`;
-const ofSecret = 's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt"';
+const ofSecret = 's.created_at as "secretIssuedAt", s.expires_at as "secretEndsAt", s.issuer_id as "secretIssuerId"';
 const columns = {
   sqlite: `${ofKey('sqlite')}, ${ofSecret}`,
   postgres: `${ofKey('postgres')}, ${ofSecret}, ${databaseTime.postgres} as "readAt"`,
@@ -25,19 +25,23 @@ const columnsExtended = {
   sqlite: `${ofKey('sqlite')}, ${extension.sqlite}, ${ofSecret}`,
   postgres: `${columns.postgres}, ${extension.postgres}`,
 };
-// A secret is valid while the public key that issued it is the current or the previous one of the key.
+// A secret is valid while the public key or the trust that issued it is the current or the previous one of the key, and its
+// issuer, if any, exists and has not been narrowed since.
 const joinsWith = (join: string): string =>
   `join short_lived_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash
      ${join} api_keys k on k.id = s.key_id and ${mayJudge}
-     left join api_key_secrets p on p.lookup = s.issued_by and p.key_id = s.key_id`;
-const isIssuerValid = '(k.lookup = s.issued_by or p.lookup is not null)';
+     left join api_key_secrets p on p.lookup = s.issued_by and p.key_id = s.key_id
+     left join issuers i on i.id = s.issuer_id`;
+const isIssuerValid =
+  '(k.lookup = s.issued_by or p.lookup is not null) and (s.issuer_id is null or i.version = s.issuer_version)';
 const where = `where ${isIssuerValid} and ${isOfFirst}`;
 const whereExtended = `where ${isIssuerValid}`;
 
 const toShortLivedState = (row: readonly unknown[]): KeyState => ({
-  ...toState(row.slice(0, -2) as unknown as StateColumns),
-  secretIssuedAt: row.at(-2) as number,
-  secretEndsAt: row.at(-1) as number,
+  ...toState(row.slice(0, -3) as unknown as StateColumns),
+  secretIssuedAt: row.at(-3) as number,
+  secretEndsAt: row.at(-2) as number,
+  secretIssuerId: row.at(-1) as number | null,
 });
 
 const selectState = sqlMany<KeyState>(

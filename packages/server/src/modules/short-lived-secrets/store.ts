@@ -1,4 +1,4 @@
-/** The table of short-lived secrets, which the clients of public-key keys get for their assertions. */
+/** The table of short-lived secrets, which clients get for what proves who they are. */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -6,15 +6,19 @@ import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
 import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { IssuerRow } from '../issuers/store.ts';
 
 export interface NewShortLivedSecret {
   /** The stored hash. */
   readonly hash: Buffer;
   readonly keyId: number;
-  /** The lookup of the public key that verified the assertion. */
+  /** The lookup of the public key or the trust that the client has proved. */
   readonly issuedBy: number;
-  /** The claim `jti` of the assertion. */
-  readonly assertionId: string;
+  /** The claim `jti` of the assertion; undefined if there is none. */
+  readonly assertionId?: string;
+  /** Of an identity token, with the version whose rules it met. */
+  readonly issuer?: Pick<IssuerRow, 'id' | 'version'>;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
@@ -27,22 +31,29 @@ export interface OwnerOfShortLived {
   readonly accountId: string;
 }
 
-const lockText = 'select 1 as locked from api_keys where id = $1';
+const lockText = (dialect: Dialect): string =>
+  `select ${databaseTime[dialect]} as "readAt" from api_keys where id = $1`;
 // On PostgreSQL, the exchanges of a key run in turn, so that their number of valid secrets is exact. A change, rotation or
 // deletion of the key is visible to the statements after this one. SQLite has one writer.
-const lockKey = sql<{ locked: number }>('lock_api_key_for_exchange', {
-  sqlite: lockText,
-  postgres: `${lockText} for no key update`,
+const lockKey = sql<{ readAt: number | null }>('lock_api_key_for_exchange', {
+  sqlite: lockText('sqlite'),
+  postgres: `${lockText('postgres')} for no key update`,
 });
-// Inserts nothing for an assertion that was used, and for a key, account or public key that is no longer valid.
-const insertSecret = sql(
-  'insert_short_lived_secret',
-  `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
-   select $1, $2, k.id, $4, $5, $6, $7 from api_keys k join accounts a on a.pk = k.account_pk
-   where k.id = $3 and k.disabled_at is null and a.disabled_at is null and k.public_key is not null and ${mayJudge}
+// Inserts nothing for an assertion that was used, for a key, account, public key or trust that is no longer valid, and for an
+// issuer that has accepted fewer tokens since.
+const insertText = (
+  type: string,
+): string => `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at, issuer_id, issuer_version)
+   select $1, $2, k.id, $4, $5, $6, $7, $8${type}, $9${type} from api_keys k join accounts a on a.pk = k.account_pk
+   where k.id = $3 and k.disabled_at is null and a.disabled_at is null and ${mayJudge}
      and (k.expires_at is null or k.expires_at > $6) and (k.lookup = $4 or exists (
        select 1 from api_key_secrets p where p.lookup = $4 and p.key_id = k.id and p.expires_at > $6))
-   on conflict (key_id, assertion_id) do nothing`,
+     and ($8${type} is null or exists (select 1 from issuers i where i.id = $8 and i.version = $9))
+   on conflict (key_id, assertion_id) do nothing`;
+const insertSecret = sql('insert_short_lived_secret', { sqlite: insertText(''), postgres: insertText('::bigint') });
+const countLive = sql<{ live: number; firstEnd: number | null }>(
+  'count_live_short_lived_secrets',
+  `select count(*) as live, min(expires_at) as "firstEnd" from short_lived_secrets where key_id = $1 and expires_at > $2`,
 );
 // $3: the new secret, which may have the same time as older ones. Ends nothing if it was not inserted. An ended secret expires
 // at 0, not now: the clock that decides whether it is valid may be behind that of this process, or be set back.
@@ -78,17 +89,58 @@ const deleteOld = sql('delete_old_short_lived_secrets', {
 });
 
 /**
+ * Exchanges of the key, and its changes, run in turn until the end of the transaction.
+ * @returns the time of a PostgreSQL database
+ */
+export const lockKeyForExchangeTx = async (tx: Transaction, keyId: number): Promise<number | null> =>
+  (await tx.get(lockKey, [keyId]))?.readAt ?? null;
+
+/**
  * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`. Locks the key.
  * @returns false, and stores nothing, if the assertion was used, or the key, its account or its public key is not valid
  */
 export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
-  const { hash, keyId, issuedBy, assertionId, now, expiresAt } = secret;
+  const { hash, keyId, now } = secret;
+  const locked = lockKeyForExchangeTx(tx, keyId);
+  const inserted = insertTx(tx, secret);
+  const ended = tx.run(endOldest, [keyId, now, lookupOf(hash), limits.shortLivedSecretsMax - 1]);
+  const [, isInserted] = await allInOrder([locked, inserted, ended]);
+  return isInserted;
+}
+
+/**
+ * Stores a secret of a key that has no public key. Locks the key. A matrix of jobs must not end its own secrets, so the bound
+ * refuses a further one.
+ * @returns false, and stores nothing, if the key, its account, its trust or the issuer is not valid
+ * @throws DomainError `too_many_exchanges` at `limits.trustLiveSecretsMax`
+ */
+export async function insertBoundedShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
+  const { keyId, now } = secret;
+  const [, , isInserted] = await allInOrder([
+    lockKeyForExchangeTx(tx, keyId),
+    tx.get(countLive, [keyId, now]).then((row) => assertBelowBound(row, now)),
+    insertTx(tx, secret),
+  ]);
+  return isInserted;
+}
+
+async function insertTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
+  const { hash, keyId, issuedBy, issuer, now, expiresAt } = secret;
   const lookup = lookupOf(hash);
-  const locked = tx.get(lockKey, [keyId]);
-  const inserted = tx.run(insertSecret, [lookup, hash, keyId, issuedBy, assertionId, now, expiresAt]);
-  const ended = tx.run(endOldest, [keyId, now, lookup, limits.shortLivedSecretsMax - 1]);
-  const [, rows] = await allInOrder([locked, inserted, ended]);
-  return rows === 1;
+  // Without an assertion, the number is unique. No `jti` is so short or has a space.
+  const { assertionId = `lookup ${lookup}` } = secret;
+  const row = [lookup, hash, keyId, issuedBy, assertionId, now, expiresAt, issuer?.id ?? null, issuer?.version ?? null];
+  return (await tx.run(insertSecret, row)) === 1;
+}
+
+function assertBelowBound(
+  row: { readonly live: number; readonly firstEnd: number | null } | undefined,
+  now: number,
+): void {
+  const { live = 0, firstEnd = null } = row ?? {};
+  if (live < limits.trustLiveSecretsMax) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil(((firstEnd ?? now) - now) / 1_000));
+  throw new DomainError('too_many_exchanges', { retryAfterSeconds });
 }
 
 /**

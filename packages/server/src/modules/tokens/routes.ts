@@ -72,14 +72,14 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDoc
   const metadata: contract.Metadata = {
     issuer,
     token_endpoint: `${issuer}${contract.exchangeAssertion.path}`,
-    // A client has no credential besides the assertion.
-    token_endpoint_auth_methods_supported: ['none'],
+    // `none`: an assertion is the only credential.
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     jwks_uri: `${issuer}${contract.getJwks.path}`,
     introspection_endpoint: `${issuer}${contract.introspect.path}`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
     // Empty, because there is no authorization endpoint. RFC 8414 requires the field.
     response_types_supported: [],
-    grant_types_supported: [contract.jwtBearerGrant],
+    grant_types_supported: [contract.clientCredentialsGrant, contract.jwtBearerGrant, contract.tokenExchangeGrant],
     ...(hasDocs && { service_documentation: issuer + contract.docsPath }),
   };
   const keep = keepContent('application/json; charset=utf-8');

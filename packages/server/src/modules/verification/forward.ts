@@ -8,6 +8,7 @@ import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import type { Environments } from '../api-keys/environments.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { keyOfBasic } from '../../http/basic-authentication.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
 import { rateLimitField } from '../../http/rate-limit-fields.ts';
 import { queryOf } from '../../http/response.ts';
@@ -38,6 +39,8 @@ export interface ForwardOptions {
   /** Networks of the proxies whose X-Forwarded-For contains the client IP. */
   readonly trustedProxies: readonly string[];
   readonly requestCounts: Pick<RequestCounts, 'countForward'>;
+  /** Whether an API key may be a Basic credential: KEYREEVE_FORWARD_BASIC. */
+  readonly isBasicForwarded: boolean;
 }
 
 export interface ForwardExchange {
@@ -49,14 +52,14 @@ export interface ForwardExchange {
 
 /** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
-  { verifier, trustedProxies, requestCounts }: ForwardOptions,
+  { verifier, trustedProxies, requestCounts, isBasicForwarded }: ForwardOptions,
   { request, response, span }: ForwardExchange,
   refuse: (error: unknown) => void,
 ): void {
   try {
-    const presented = readCredential(request);
+    const presented = readCredential(request, isBasicForwarded);
     const requirements = requirementsOf(request, verifier.environments);
-    const { scopes: wanted, cost, environments, isForbiddenIfLimited } = requirements;
+    const { scopes: wanted, cost, environments } = requirements;
     const conditions = {
       clientIp: () => forwardedIpOf(request, trustedProxies),
       scopes: wanted,
@@ -68,7 +71,7 @@ export function answerForward(
     const startedMs = monotonicMs();
     const answer = (result: VerificationResult): void => {
       durations.add(monotonicMs() - startedMs);
-      if (!result.valid) return refuse(errorOf(result, wanted, isForbiddenIfLimited));
+      if (!result.valid) return refuse(errorOf(result, requirements, isBasicForwarded));
       requestCounts.countForward(request.method);
       response.writeHead(200, headersOf(result)).end();
       if (span) endRequestSpan(span, { method: request.method, route: forward.path, status: 200 });
@@ -87,8 +90,8 @@ export function answerForward(
 /** 403 and 429 show that the credential is valid under other conditions; every other rejected credential gets the same 401. */
 function errorOf(
   { code, missing = [], outcome }: Refused,
-  wanted: readonly string[],
-  isForbidden: boolean,
+  { scopes: wanted, isForbiddenIfLimited: isForbidden }: Requirements,
+  offersBasic: boolean,
 ): DomainError {
   switch (code) {
     case 'insufficient_scope':
@@ -108,20 +111,25 @@ function errorOf(
       });
     }
     default:
-      return new DomainError('invalid_credential');
+      return new DomainError('invalid_credential', { offersBasic });
   }
 }
 
-function readCredential({ method, rawHeaders }: ForwardRequest): Extract<RequestCredential, { text: string }> {
+function readCredential(
+  { method, rawHeaders }: ForwardRequest,
+  offersBasic: boolean,
+): Extract<RequestCredential, { text: string }> {
   if (rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
   if (method === 'TRACE' || method === 'CONNECT') {
     throw new DomainError('method_not_allowed', { allowed: commonMethods });
   }
   const presented = credentialOf(rawHeaders);
-  if (presented.kind === 'none') throw new DomainError('missing_credential');
-  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
-  if (!('text' in presented)) throw new DomainError('invalid_credential');
-  return presented;
+  if ('text' in presented) return presented;
+  if (presented.kind === 'none') throw new DomainError('missing_credential', { offersBasic });
+  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials', { offersBasic });
+  const text = offersBasic && presented.kind === 'basic' ? keyOfBasic(presented.header) : undefined;
+  if (text === undefined) throw new DomainError('invalid_credential', { offersBasic });
+  return { kind: 'api_key_header', text };
 }
 
 /**

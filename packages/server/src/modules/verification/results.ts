@@ -31,6 +31,7 @@ export interface VerifierOptions extends Core {
   readonly limiter: KeyLimiter;
   readonly pendingKeyChanges: PendingIds<number>;
   readonly pendingAccountChanges: PendingIds<string>;
+  readonly pendingIssuerChanges: PendingIds<number>;
   /** By scope. Undefined if the scope catalogue is not enforced: then it is not read either. */
   readonly pendingScopeChanges: PendingIds<string> | undefined;
   readonly uses: UseCollector;

@@ -1,6 +1,7 @@
 /** Verification of short-lived secrets, which are in a table of their own. */
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { shortLivedFormOf } from '../api-keys/key-format.ts';
+import { hasReservedScope, splitScopes } from '../api-keys/scopes.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
 import { findShortLivedKeyStates } from '../short-lived-secrets/state-store.ts';
 import type { Answer, Conditions, Fail } from './conditions.ts';
@@ -23,7 +24,13 @@ export class ShortLivedSecrets {
   start(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const form = shortLivedFormOf(text);
     if (form !== 'key') return this.#results.answerWith(form, conditions, answer, fail);
-    const answerTo = (key: KeyState | undefined): void => this.#results.answerFor(key, conditions, answer, fail);
+    const answerTo = (key: KeyState | undefined): void => {
+      if (typeof key?.secretIssuerId === 'number') this.#options.pendingIssuerChanges.assertNone(key.secretIssuerId);
+      this.#results.answerFor(key && hasNoReservedScope(key) ? key : undefined, conditions, answer, fail);
+    };
     this.#reader.find(this.#options.hash.stored(text), answerTo, fail, conditions.span);
   }
 }
+
+/** A key with a secret can get a reserved scope after its client got a short-lived secret. No such secret has a reserved scope. */
+const hasNoReservedScope = ({ scopes }: KeyState): boolean => scopes === '' || !hasReservedScope(splitScopes(scopes));

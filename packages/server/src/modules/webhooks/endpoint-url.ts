@@ -1,7 +1,7 @@
 /** Validates and normalises the URL of an endpoint. */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { RefusedTarget, type AddressGuard } from './address-guard.ts';
+import { RefusedTarget, type AddressGuard } from '../../foundation/outgoing/address-guard.ts';
 
 /**
  * @returns the URL in the form in which it is stored and called: names in Punycode, IP addresses in canonical form

@@ -8,7 +8,7 @@ import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import { recordingChanges, runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import type { RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
-import type { AddressGuard } from './address-guard.ts';
+import type { AddressGuard } from '../../foundation/outgoing/address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
 import { bodyOf } from './publisher.ts';
 import { rotateSecret, type Attempt, type Sender, type StoredSecret } from './sender.ts';

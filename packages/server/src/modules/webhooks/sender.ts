@@ -4,12 +4,12 @@ import type { Core } from '../../foundation/core.ts';
 import { monotonicMs } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
+import type { AddressGuard } from '../../foundation/outgoing/address-guard.ts';
+import { failureOf, post } from '../../foundation/outgoing/guarded-request.ts';
 import { JobFailure, type Job } from '../outbox/job.ts';
-import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 import type { DeliveryLog } from './delivery-log.ts';
 import type { StoredAttempt } from './delivery-store.ts';
 import type { WebhookJob } from './publisher.ts';
-import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { disableGoneEndpoint, findEndpoint, recordDelivery, recordFailure, type EndpointRow } from './store.ts';
 
@@ -111,11 +111,3 @@ export const rotateSecret = (stored: StoredSecret, secret: Secret, now: number):
   current: secret.reveal(),
   previous: { secret: stored.current, until: now + limits.webhookSecretOverlapSeconds * 1_000 },
 });
-
-function failureOf(error: unknown): { readonly text: string; readonly isRefused: boolean } {
-  if (error instanceof RefusedTarget || error instanceof TimedOut)
-    return { text: error.message, isRefused: error instanceof RefusedTarget };
-  // Only the code: the message may contain IP addresses.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return { text: `the connection failed: ${code}`, isRefused: false };
-}

@@ -2,7 +2,7 @@
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { AddressGuard, type Resolve, type WebhookTarget } from './address-guard.ts';
+import { AddressGuard, type AllowedTarget, type Resolve } from '../../foundation/outgoing/address-guard.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLog } from './delivery-log.ts';
 import { Endpoints } from './endpoints.ts';
@@ -12,7 +12,7 @@ import { Sender } from './sender.ts';
 export interface WebhooksOptions extends RecordingCore {
   readonly seal: Sealer;
   readonly outbox: Outbox;
-  readonly targets: readonly WebhookTarget[];
+  readonly targets: readonly AllowedTarget[];
   /** Called when the audit log cannot be read, once until it can be read again. */
   readonly onFailure?: (error: unknown) => void;
   /** Called when the log of deliveries cannot be written, once until it can be written again. */

@@ -31,6 +31,7 @@ export function administeredKeysOf(accountId: string): KeySource {
     // The form of administrators has only the members that this route accepts.
     change: (id, body) => call('PATCH /admin/accounts/:id/api-keys/:keyId', { ...requestOf(id), body }),
     remove: (id) => call('DELETE /admin/accounts/:id/api-keys/:keyId', requestOf(id)),
+    tokens: (id, signal) => call('GET /admin/accounts/:id/api-keys/:keyId/tokens', requestOf(id, signal)),
     usage: (id, step, from, signal) => {
       const query = { step, from: from.toISOString() };
       return call('GET /admin/accounts/:id/api-keys/:keyId/usage', { ...requestOf(id, signal), query });

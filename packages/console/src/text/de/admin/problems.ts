@@ -26,6 +26,11 @@ export const problems = {
     'Keyreeve kann nicht an diese URL senden. Sie muss mit https:// beginnen und zu einer öffentlichen Adresse führen.',
   webhook_limit_reached: 'Die Installation hat so viele Webhooks, wie sie erlaubt. Löschen Sie zuerst einen.',
   webhook_not_found: 'Den Webhook gibt es nicht. Vielleicht wurde er gelöscht.',
+  issuer_url_refused:
+    'Keyreeve kann diesen Aussteller nicht verwenden. Seine URL muss mit https:// beginnen, und ihr Host muss eine öffentliche IP-Adresse haben; oder geben Sie ein festes JWK-Set an.',
+  issuer_taken: 'Einen Aussteller mit dieser URL gibt es schon.',
+  issuer_limit_reached: 'Die Installation hat so viele Aussteller, wie sie erlaubt. Entfernen Sie zuerst einen.',
+  issuer_not_found: 'Den Aussteller gibt es nicht. Vielleicht wurde er entfernt.',
   catalogue_full: 'Der Katalog hat so viele Scopes, wie die Installation erlaubt.',
   scope_not_found: 'Den Scope gibt es nicht.',
   scope_invalid: 'Der Name hat nicht erlaubte Zeichen, ist zu lang oder reserviert.',

@@ -245,20 +245,28 @@ export const serverSentences: ServerSentences = [
     'KEYREEVE_SMTP_WITHOUT_TLS ist „accept“: Im Netz zwischen Keyreeve und dem Mailserver sind E-Mails lesbar, deren Links Passwörter setzen, und das Passwort aus KEYREEVE_SMTP_URL',
   ],
 
-  // Failures of deliveries
+  // Failures of deliveries, and of fetching the signing keys of issuers
   ['it answered {1}', 'Der Endpunkt antwortete mit dem Status {1}'],
   ['no answer within {1} seconds', 'Keine Antwort innerhalb von {1} Sekunden'],
   ['the connection failed: {1}', 'Die Verbindung ist fehlgeschlagen: {1}'],
   ['the name has no address', 'Der Hostname hat keine Adresse'],
-  [
-    'it leads to an address that webhooks may not reach',
-    'Die URL führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
-  ],
+  ['it leads to an internal address', 'Die URL führt zu einer internen Adresse'],
   ['it must be https', 'Die URL muss mit https beginnen'],
   ['its port must be 443', 'Der Port muss 443 sein'],
   ['the outcome of two attempts is unknown', 'Der Ausgang von zwei Versuchen ist unbekannt'],
   ['no handler for {1}', 'Kein Programmteil für {1}'],
   ['the job is done, but is still stored', 'Der Auftrag ist erledigt, aber noch gespeichert'],
+
+  // Signing keys of issuers
+  ['its response is not complete within {1} bytes', 'Die Antwort ist nach {1} Bytes nicht vollständig'],
+  ['its response is not JSON', 'Die Antwort ist kein JSON'],
+  ['its metadata names another issuer', 'Die Metadaten nennen einen anderen Aussteller'],
+  ['its metadata has no jwks_uri', 'Die Metadaten haben keine jwks_uri'],
+  ['its JWK set {1}', 'Das JWK-Set {1}'],
+  ['has no array keys', 'hat keine Liste „keys“'],
+  ['has more than {1} keys', 'hat mehr als {1} Schlüssel'],
+  ['has no public key for signatures', 'hat keinen öffentlichen Schlüssel für Signaturen'],
+  ['is malformed', 'hat nicht die richtige Form'],
 
   // Failures of mail. A text of the mail server comes first
   ['the mail server: {1}', 'Der Mailserver: {1}'],

@@ -22,6 +22,11 @@ export const problems = {
     'Keyreeve cannot send to this URL. It must begin with https:// and its host must have a public IP address.',
   webhook_limit_reached: 'The installation has as many webhooks as it permits. Delete one first.',
   webhook_not_found: 'The webhook does not exist. It may have been deleted.',
+  issuer_url_refused:
+    'Keyreeve cannot use this issuer. Its URL must begin with https:// and its host must have a public IP address; or state a fixed JWK set.',
+  issuer_taken: 'An issuer with this URL exists already.',
+  issuer_limit_reached: 'The installation has as many issuers as it permits. Remove one first.',
+  issuer_not_found: 'The issuer does not exist. It may have been removed.',
   catalogue_full: 'The catalogue has as many scopes as the installation permits.',
   scope_not_found: 'The scope does not exist.',
   scope_invalid: 'The name has characters that are not allowed, is too long, or is reserved.',

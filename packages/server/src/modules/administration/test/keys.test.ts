@@ -93,7 +93,7 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const target = await newTarget(app);
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
-  const ofState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null };
+  const ofState = { disabledAt: null, disabledReason: null, leakedAt: null, publicKey: null, trust: null };
   const noState = { ...ofState, lastUsedAt: null, environment: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {

@@ -103,6 +103,7 @@ test('only view=full adds scopes, expiry, state, hint and last use', async () =>
     environment: null,
     hint: `krv_…${created.key.slice(-4)}`,
     publicKey: null,
+    trust: null,
     lastUsedAt: null,
   };
   assert.deepEqual(await list(app, headers), [plain]);

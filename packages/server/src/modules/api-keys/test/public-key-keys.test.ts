@@ -119,10 +119,10 @@ test('a key with a public key has no reserved scope', async () => {
   const accountId = client.user.account.id;
   for (const scope of ['keyreeve:verify', 'keyreeve:keys']) {
     const request = { nickname: 'service', scopes: [scope] };
-    await assert.rejects(apiKeys.createWithPublicKey(operator, accountId, request, newJwk()), {
+    await assert.rejects(apiKeys.createWithIdentity(operator, accountId, request, { publicKey: newJwk() }), {
       code: 'reserved_scope',
     });
-    const { id } = await apiKeys.createWithPublicKey(operator, accountId, { nickname: scope }, newJwk());
+    const { id } = await apiKeys.createWithIdentity(operator, accountId, { nickname: scope }, { publicKey: newJwk() });
     await assert.rejects(keyChanges.change(operator, accountId, id, { scopes: [scope] }), { code: 'reserved_scope' });
   }
 });
@@ -163,7 +163,9 @@ test('a rotation replaces the public key, and the previous one is kept until the
   assert.deepEqual(details.previous, { expiresAt: rotated.previousExpiresAt, lastUsedAt: null });
   assert.deepEqual(await stored(), [second, first]);
   const event = await eventOf(client.app, 'api_key.rotated');
-  assert.deepEqual(event, { nickname, overlapSeconds: 600, publicKey: thumbprintOf(JSON.stringify(second)) });
+  const publicKeyBefore = thumbprintOf(JSON.stringify(first));
+  const expected = { nickname, overlapSeconds: 600, publicKeyBefore, publicKey: thumbprintOf(JSON.stringify(second)) };
+  assert.deepEqual(event, expected);
 
   assertRejected(await rotate({ publicKey: third }), 'overlap_in_progress');
   for (const body of [

@@ -87,7 +87,7 @@ type OfItself =
  * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, those of service accounts in
  * `service-accounts.test.ts`, expiry
  * notices in `expiry-notices.test.ts`, copied passkeys in `passkeys/test/sign-in.test.ts`, used-up quotas in `quota-notices.test.ts`,
- * cuts in `audit-retention/test/audit-retention.test.ts`, identities in `single-sign-on/test/sign-in.test.ts`, identified keys in `administration/test/find-key.test.ts`.
+ * cuts in `audit-retention/test/audit-retention.test.ts`, identities in `single-sign-on/test/sign-in.test.ts`, issuers in `issuers/test/issuers.test.ts`, identified keys in `administration/test/find-key.test.ts`.
  */
 const operations: Readonly<
   Record<
@@ -95,6 +95,7 @@ const operations: Readonly<
       AuditAction,
       | `service_account.${string}`
       | `installation.${string}`
+      | `issuer.${string}`
       | 'audit.cut'
       | 'passkey.counter_regressed'
       | `identity.${string}`

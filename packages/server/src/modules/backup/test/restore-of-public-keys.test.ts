@@ -34,13 +34,23 @@ onEachDatabase('after a restore, a public key that was replaced since the backup
   await addAccount(db, 'ada');
   const [first, second] = [newKeyPair(), newKeyPair()];
   const { apiKeys } = services;
-  const { id } = await apiKeys.createWithPublicKey(operator, 'acc_ada', { nickname: 'a' }, first.publicKey);
-  const { id: keptId } = await apiKeys.createWithPublicKey(operator, 'acc_ada', { nickname: 'b' }, first.publicKey);
+  const { id } = await apiKeys.createWithIdentity(
+    operator,
+    'acc_ada',
+    { nickname: 'a' },
+    { publicKey: first.publicKey },
+  );
+  const { id: keptId } = await apiKeys.createWithIdentity(
+    operator,
+    'acc_ada',
+    { nickname: 'b' },
+    { publicKey: first.publicKey },
+  );
   const secret = String(await exchangeIn(services, first, id, now + 20_000));
   assert.match(secret, /^krvt_/);
   await backUp(db, temp.backup);
   const rotation = { overlapSeconds: 0, endPrevious: true, publicKey: second.publicKey } as const;
-  await services.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation);
+  await services.keyChanges.rotateIdentity(operator, 'acc_ada', id, rotation);
   assert.equal(await exchangeIn(services, first, id, now + 20_000), 'invalid_grant');
 
   await using fresh = await databases[db.dialect]!();
@@ -56,7 +66,7 @@ onEachDatabase('after a restore, a public key that was replaced since the backup
   const result = await after.verifier.verify(secret);
   assert.equal(result.valid || result.code, 'not_found', 'the backup has no short-lived secrets');
   // The owner rotates again before enabling the key.
-  await after.keyChanges.rotatePublicKey(operator, 'acc_ada', id, rotation);
+  await after.keyChanges.rotateIdentity(operator, 'acc_ada', id, rotation);
   await after.keyChanges.change(operator, 'acc_ada', id, { disabled: false });
   assert.equal(await exchangeIn(after, first, id, later), 'invalid_grant');
   assert.equal(await outcomeOf(second, id), 'krvt');

@@ -13,6 +13,7 @@ import { testConfig } from '../../../../test-kit/test-config.ts';
 import { wireOn } from '../../../../test-kit/wire-on.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import { noIdentity } from '../../api-keys/client-identity.ts';
 import { makeKey } from '../../api-keys/key-format.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import { insertShortLivedTx } from '../../short-lived-secrets/store.ts';
@@ -31,7 +32,10 @@ const leaksIn = async (db: Db) => (await listAuditEvents(db)).filter(({ action }
 onEachDatabase('a reported short-lived secret ends alone, and only once', async ({ db }) => {
   const services = wireOn(db);
   await addAccount(db);
-  const { id, hash } = await addKey(db, 'acc_ada', 'public', { publicKey: '{}', hint: null });
+  const { id, hash } = await addKey(db, 'acc_ada', 'public', {
+    identity: { ...noIdentity, publicKey: '{}' },
+    hint: null,
+  });
   const now = new FakeClock().now();
   const texts = [makeKey('krvt').reveal(), makeKey('krvt').reveal()];
   await db.transaction(async (tx) => {

@@ -20,11 +20,11 @@ const exchangeOn = (kind: Dialect, aheadSeconds: number): Promise<readonly [stat
     await using app = await newApp({ clock });
     const { id: accountId } = await app.createAccount();
     const pair = newKeyPair();
-    const { id } = await app.service.services.apiKeys.createWithPublicKey(
+    const { id } = await app.service.services.apiKeys.createWithIdentity(
       operator,
       accountId,
       { nickname: 'a' },
-      pair.publicKey,
+      { publicKey: pair.publicKey },
     );
     const iat = Math.floor(Date.now() / 1_000) + aheadSeconds;
     const { status } = await exchange(app, newAssertion(app, pair, id, { claims: { iat, exp: iat + 60 } }));

@@ -20,7 +20,12 @@ onEachDatabase(
     const { apiKeys, exchange, verifier } = wireOn(behind(db, line), { clock, issuer });
     await addAccount(db);
     const pair = newKeyPair();
-    const { id } = await apiKeys.createWithPublicKey(operator, 'acc_ada', { nickname: 'a' }, pair.publicKey);
+    const { id } = await apiKeys.createWithIdentity(
+      operator,
+      'acc_ada',
+      { nickname: 'a' },
+      { publicKey: pair.publicKey },
+    );
     const kid = String(id);
     const iat = now / 1_000;
     const assertion = (): string =>

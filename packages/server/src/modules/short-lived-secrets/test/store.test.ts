@@ -7,11 +7,12 @@ import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { rulesVersion } from '../../../foundation/database/key-rules.ts';
 import { sql } from '../../../foundation/database/sql.ts';
+import { noIdentity } from '../../api-keys/client-identity.ts';
 import { insertShortLivedTx } from '../store.ts';
 
 async function newPublicKey(db: Db) {
   const { id: keyId, hash } = await addKey(db, 'acc_ada', randomBytes(6).toString('hex'), {
-    publicKey: '{}',
+    identity: { ...noIdentity, publicKey: '{}' },
     hint: null,
   });
   const issuedBy = lookupOf(hash);

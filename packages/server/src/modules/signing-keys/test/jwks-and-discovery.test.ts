@@ -87,9 +87,13 @@ test(
       introspection_endpoint: 'https://auth.example.com/auth/introspect',
       introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
       response_types_supported: [],
-      grant_types_supported: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      grant_types_supported: [
+        'client_credentials',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        'urn:ietf:params:oauth:grant-type:token-exchange',
+      ],
       token_endpoint: 'https://auth.example.com/auth/oauth/token',
-      token_endpoint_auth_methods_supported: ['none'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       service_documentation: 'https://auth.example.com/docs',
     });
   },

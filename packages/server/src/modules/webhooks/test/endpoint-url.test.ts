@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DomainError } from '../../../foundation/errors.ts';
-import { AddressGuard } from '../address-guard.ts';
+import { AddressGuard } from '../../../foundation/outgoing/address-guard.ts';
 import { acceptUrl } from '../endpoint-url.ts';
 
 const guard = new AddressGuard([]);

@@ -243,7 +243,7 @@ test('a name with an internal IP address is never connected to, and an internal 
   assert.deepEqual(answer.json, {
     delivered: false,
     status: null,
-    failure: 'it leads to an address that webhooks may not reach',
+    failure: 'it leads to an internal address',
   });
   assert.equal(app.service.services.webhooks.sender.counts.refused, 1);
   assert.equal(inside.received.length, 0);

@@ -1,32 +1,32 @@
 /**
- * Decides which targets webhooks may reach: public IP addresses over https on port 443, and the targets in
- * KEYREEVE_WEBHOOK_TARGETS. Otherwise the owner of an endpoint could make the service send requests to internal systems
- * (ASVS 5.0 1.3.6).
+ * Decides which targets of a caller's choice the service may reach: public IP addresses over https on port 443, and the targets
+ * that the operator allows (KEYREEVE_WEBHOOK_TARGETS, KEYREEVE_ISSUER_TARGETS). Otherwise the owner of a webhook endpoint or of
+ * an issuer could make the service send requests to internal systems (ASVS 5.0 1.3.6).
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { isWithin } from '../../foundation/ip-address.ts';
+import { isWithin } from '../ip-address.ts';
 
 /** An internal target that the operator allows, also over plain http and on other ports. */
-export type WebhookTarget =
+export type AllowedTarget =
   | { readonly kind: 'network'; readonly cidr: string }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
 /** @returns all IP addresses of a name */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Webhooks may not reach the target. */
+/** The service may not reach the target. */
 export class RefusedTarget extends Error {}
 
 /** Uses the resolver of the operating system, so a name means the same as in other programs. */
 const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 export class AddressGuard {
-  readonly #targets: readonly WebhookTarget[];
+  readonly #targets: readonly AllowedTarget[];
   readonly #resolve: Resolve;
 
-  constructor(targets: readonly WebhookTarget[], resolve: Resolve = resolveBySystem) {
+  constructor(targets: readonly AllowedTarget[], resolve: Resolve = resolveBySystem) {
     this.#targets = targets;
     this.#resolve = resolve;
   }
@@ -34,14 +34,14 @@ export class AddressGuard {
   /**
    * Resolves the name of a URL once. The caller may connect only to the returned IP addresses, because a second lookup
    * could return others.
-   * @throws RefusedTarget if webhooks may not reach one of the IP addresses; what the resolver throws
+   * @throws RefusedTarget if the service may not reach one of the IP addresses; what the resolver throws
    */
   async resolveAllowed(url: URL): Promise<readonly string[]> {
     const host = hostOf(url);
     const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
     if (addresses.length === 0) throw new RefusedTarget('the name has no address');
     if (!this.#isNamed(url) && !addresses.every((address) => this.#mayReach(url, address)))
-      throw new RefusedTarget('it leads to an address that webhooks may not reach');
+      throw new RefusedTarget('it leads to an internal address');
     return addresses;
   }
 
@@ -53,8 +53,7 @@ export class AddressGuard {
     if (isIP(host) !== 0 && this.#isInNamedNetwork(host)) return;
     if (url.protocol !== 'https:') throw new RefusedTarget('it must be https');
     if (url.port !== '') throw new RefusedTarget('its port must be 443');
-    if (isIP(host) !== 0 && !isPublicAddress(host))
-      throw new RefusedTarget('it leads to an address that webhooks may not reach');
+    if (isIP(host) !== 0 && !isPublicAddress(host)) throw new RefusedTarget('it leads to an internal address');
   }
 
   #isNamed(url: URL): boolean {

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { AddressGuard } from '../address-guard.ts';
-import { post } from '../post.ts';
+import { post } from '../guarded-request.ts';
 import { tls } from '../../../../test-kit/tls.ts';
 import type { AddressInfo } from 'node:net';
 

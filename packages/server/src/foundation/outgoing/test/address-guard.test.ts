@@ -1,7 +1,7 @@
 /** The targets that webhooks may reach: each special IP range, in all notations and by name. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AddressGuard, isPublicAddress, RefusedTarget, type WebhookTarget } from '../address-guard.ts';
+import { AddressGuard, isPublicAddress, RefusedTarget, type AllowedTarget } from '../address-guard.ts';
 
 /** The first and last IP address of each range, and IP addresses that are known from attacks. */
 const internal: readonly string[] = [
@@ -149,7 +149,7 @@ for (const address of open) {
 }
 
 const noResolver = (): Promise<string[]> => Promise.reject(new Error('a name was resolved'));
-const resolveAllowed = (url: string, targets: readonly WebhookTarget[] = [], answers?: readonly string[]) =>
+const resolveAllowed = (url: string, targets: readonly AllowedTarget[] = [], answers?: readonly string[]) =>
   new AddressGuard(targets, answers === undefined ? noResolver : () => Promise.resolve(answers)).resolveAllowed(
     new URL(url),
   );

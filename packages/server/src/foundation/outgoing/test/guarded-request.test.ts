@@ -10,7 +10,7 @@ import { programMsMax } from '../../../../test-kit/time-limits.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { newReceiver, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
 import { AddressGuard, RefusedTarget } from '../address-guard.ts';
-import { get, post, TimedOut } from '../post.ts';
+import { get, post, TimedOut } from '../guarded-request.ts';
 
 const body = '{"type":"account.created"}';
 const headers = { 'webhook-id': 'msg_1' };

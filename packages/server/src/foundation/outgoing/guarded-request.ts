@@ -1,12 +1,13 @@
 /**
- * Sends one request: only to an allowed IP address, without redirects and proxies, within a time limit. Of the response to a
- * delivery, only the status is used.
+ * Sends one request to a target of a caller's choice: only to an allowed IP address, without redirects and proxies, within a
+ * time limit.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { getCACertificates } from 'node:tls';
 import { limits } from '@keyreeve/contract';
-import type { AddressGuard } from './address-guard.ts';
+import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 
 export interface Post {
   readonly url: URL;
@@ -16,6 +17,9 @@ export interface Post {
 
 /** The time limit was reached before a response. */
 export class TimedOut extends Error {}
+
+/** The target has sent another response than expected. */
+export class WrongResponse extends Error {}
 
 /**
  * @param msMax bounds name resolution, connection, TLS and response together
@@ -30,18 +34,29 @@ export async function post(guard: AddressGuard, request: Post, msMax: number = l
 /**
  * @param bounds as in {@link post}; `bytesMax` bounds the body of the response
  * @returns the body of a 200 response
- * @throws as {@link post}; Error for another status and for an incomplete or larger body
+ * @throws as {@link post}; WrongResponse for another status and for an incomplete or larger body
  */
 export async function get(guard: AddressGuard, url: URL, bounds: Bounds): Promise<Buffer> {
   const { status, body } = await send(guard, { url, headers: { accept: 'application/json' } }, bounds);
-  if (status !== 200) throw new Error(`it answered ${status}`);
-  if (!body) throw new Error(`its response is not complete within ${bounds.bytesMax} bytes`);
+  if (status !== 200) throw new WrongResponse(`it answered ${status}`);
+  if (!body) throw new WrongResponse(`its response is not complete within ${bounds.bytesMax} bytes`);
   return body;
 }
 
-interface Bounds {
+export interface Bounds {
   readonly msMax: number;
   readonly bytesMax: number;
+  /** Certificates of authorities, in PEM, that are accepted besides those of Node. */
+  readonly authorities?: readonly string[];
+}
+
+/** Contains no IP address and nothing from the response. */
+export function failureOf(error: unknown): { readonly text: string; readonly isRefused: boolean } {
+  if (error instanceof RefusedTarget || error instanceof TimedOut || error instanceof WrongResponse)
+    return { text: error.message, isRefused: error instanceof RefusedTarget };
+  // Only the code: the message may contain IP addresses.
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return { text: `the connection failed: ${code}`, isRefused: false };
 }
 
 /** A POST request with a body, or a GET request. */
@@ -53,7 +68,7 @@ interface Answer {
   readonly body: Buffer | undefined;
 }
 
-async function send(guard: AddressGuard, request: Sent, { msMax, bytesMax }: Bounds): Promise<Answer> {
+async function send(guard: AddressGuard, request: Sent, { msMax, ...bounds }: Bounds): Promise<Answer> {
   const controller = new AbortController();
   const { signal } = controller;
   let timer: NodeJS.Timeout | undefined;
@@ -66,16 +81,21 @@ async function send(guard: AddressGuard, request: Sent, { msMax, bytesMax }: Bou
   });
   try {
     const addresses = await Promise.race([guard.resolveAllowed(request.url), late]);
-    return await Promise.race([exchange(request, { addresses, signal, bytesMax }), late]);
+    return await Promise.race([exchange(request, { ...bounds, addresses, signal }), late]);
   } finally {
     clearTimeout(timer);
     controller.abort();
   }
 }
 
+interface Connection extends Omit<Bounds, 'msMax'> {
+  readonly addresses: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 function exchange(
   { url, headers, body }: Sent,
-  { addresses, signal, bytesMax }: { addresses: readonly string[]; signal: AbortSignal; bytesMax: number },
+  { addresses, signal, bytesMax, authorities }: Connection,
 ): Promise<Answer> {
   const { request, Agent } = url.protocol === 'https:' ? https : http;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -96,6 +116,7 @@ function exchange(
     // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
+    ...(authorities ? { ca: [...getCACertificates(), ...authorities] } : {}),
   });
   sent.on('error', reject);
   sent.on('response', (response) => {
