@@ -1,7 +1,6 @@
 package keyreeve
 
 import (
-	"context"
 	"errors"
 	"log"
 	"os"
@@ -41,16 +40,12 @@ func (p programExchange) start() (*ExchangedSecrets, *manualClock) {
 	return source, clock
 }
 
-func writeSecret(id int, source *ExchangedSecrets) {
-	secret, err := source.Secret(context.Background())
-	if err == nil {
-		writeReply(programReply{ID: id, Secret: secret})
-		return
-	}
+// describe is what the program writes of a failure.
+func describe(err error) map[string]any {
 	described := map[string]any{"message": err.Error()}
 	var failure *Error
 	if errors.As(err, &failure) {
 		described["status"], described["code"] = failure.Status, failure.Code
 	}
-	writeReply(programReply{ID: id, Failure: described})
+	return described
 }

@@ -148,6 +148,15 @@ func verifyLine(client *Client, asked programLine) {
 	}
 }
 
+func writeSecret(id int, source *ExchangedSecrets) {
+	secret, err := source.Secret(context.Background())
+	if err != nil {
+		writeReply(programReply{ID: id, Failure: describe(err)})
+	} else {
+		writeReply(programReply{ID: id, Secret: secret})
+	}
+}
+
 func runProgram() {
 	var client *Client
 	if url := os.Getenv("KEYREEVE_URL"); url != "" {

@@ -6,6 +6,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { newTrustedKey } from '../../server/test-kit/trusted-key.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { until } from '../../server/test-kit/until.ts';
@@ -123,6 +124,18 @@ test('the snippet about service accounts manages keys', async () => {
   const { key } = await json('key', 'create', '--account', id, ...ofKey);
   const env = { ...at.env, KEYREEVE_MANAGEMENT_KEY: key };
   assert.match(await run({ ...at, env }, readme['Service accounts'] ?? ''), /^laptop krv_….{4}\n$/);
+});
+
+test('the snippet about exchanges gets a secret that is accepted', async () => {
+  await using trusted = await newTrustedKey();
+  using at = await fixture();
+  const path = join(at.folder, 'token');
+  writeFileSync(path, trusted.token());
+  const script = (readme['Exchange identity tokens'] ?? '')
+    .replaceAll('https://auth.example.com', trusted.app.url)
+    .replace('/var/run/secrets/keyreeve/token', path);
+  const { status, output } = await runOnce({ ...at, env: { KEY_ID: String(trusted.keyId) } }, script);
+  assert.deepEqual([status, output], [0, '200\n']);
 });
 
 for (const framework of ['Express', 'Fastify', 'Hono', 'Other frameworks'])

@@ -17,6 +17,7 @@ const accepted = { valid: true, type: 'api_key', accountId: 'acc_1' };
 
 const script = `import { Keyreeve } from '@keyreeve/client';
 import '@keyreeve/client/account';
+import '@keyreeve/client/exchange';
 import '@keyreeve/client/express';
 import '@keyreeve/client/fastify';
 import '@keyreeve/client/hono';
@@ -30,6 +31,7 @@ console.log(import.meta.resolve('@keyreeve/client').split('/').at(-1));
 const typed = `import type { IncomingMessage } from 'node:http';
 import { Keyreeve, newCheck, type Outcome, type VerificationResult } from '@keyreeve/client';
 import { Management, signIn } from '@keyreeve/client/account';
+import { exchange, tokenFromFile, type IdentityToken } from '@keyreeve/client/exchange';
 import { guard } from '@keyreeve/client/express';
 const client = new Keyreeve({ url: 'https://auth.example.com', serviceKey: 'krv_service' });
 export const result: VerificationResult = await client.verify('a', { cost: 0 });
@@ -43,6 +45,10 @@ export const ofEvent = (event: { headers: Record<string, string> }) => check(Obj
 export const middleware = guard(client, { scopes: ['orders:read'] });
 export const rotating = new Keyreeve({ url: 'https://auth.example.com', serviceKeyFile: '/run/secrets/key', ca: ['pem'], fetch });
 export const limited = client.verify('a', { timeoutMs: 500, signal: AbortSignal.timeout(100) });
+const url = 'https://auth.example.com';
+export const source = exchange({ url, keyId: 4711, identityToken: tokenFromFile('token'), audience: 'other' });
+export const own: IdentityToken = async ({ audience, signal }) => (await fetch(audience, { signal })).text();
+export const secret: Promise<string> = exchange({ url, identityToken: own, fetch }).secret({ signal: AbortSignal.timeout(100) });
 export const listed = new Management({ url: 'https://auth.example.com', managementKey: () => 'krv_key' }).keys('acc_1').list();
 `;
 
@@ -54,7 +60,7 @@ function inFunction(text: string): string {
 
 const required = `const { Keyreeve, KeyreeveUnavailable } = require('@keyreeve/client');
 const { Management } = require('@keyreeve/client/account');
-for (const name of ['express', 'fastify', 'hono', 'next']) require('@keyreeve/client/' + name);
+for (const name of ['exchange', 'express', 'fastify', 'hono', 'next']) require('@keyreeve/client/' + name);
 import('@keyreeve/client').then((imported) => {
   console.log(imported.Keyreeve === Keyreeve, imported.KeyreeveUnavailable === KeyreeveUnavailable, typeof Management);
 });

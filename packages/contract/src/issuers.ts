@@ -68,6 +68,7 @@ const ListClaims = Type.Array(ClaimPointer, {
 const KeySet = Type.Object(
   { keys: Type.Array(Type.Object({}, { additionalProperties: true }), { minItems: 1 }) },
   {
+    $id: 'FixedKeySet',
     additionalProperties: true,
     description:
       'A JWK set (RFC 7517) of public keys, for an issuer that this server cannot reach. Absent: it is fetched from the `jwks_uri` of the issuer’s metadata',

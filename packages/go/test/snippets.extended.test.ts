@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
 import { untilAnswered } from '../../conformance/until-answered.ts';
 import { newBackend } from '../../server/test-kit/service-accounts.ts';
+import { newTrustedKey } from '../../server/test-kit/trusted-key.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, run, runGo, skip } from './go.ts';
@@ -37,8 +38,8 @@ const settings = ({ url, serviceKey, credentials }: StartedService): Record<stri
   API_KEY: credentials['valid'] ?? '',
 });
 
-test('the README of the Go library shows three programs', () => {
-  assert.deepEqual([...files.keys()].toSorted(), ['manage', 'orders', 'verify']);
+test('the README of the Go library shows four programs', () => {
+  assert.deepEqual([...files.keys()].toSorted(), ['manage', 'orders', 'verify', 'workload']);
 });
 
 test('the first example in Go prints what the README shows', { skip }, async () => {
@@ -60,6 +61,19 @@ test('the example of the management in Go prints what the README shows', { skip 
   const { key } = await newBackend(service.app);
   const { output } = await run(program, [], folder.path, { ...settings(service), KEYREEVE_MANAGEMENT_KEY: key });
   const [, shown] = / \/\/ (.*)$/m.exec(files.get('manage') ?? '') ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('the example of the exchange in Go prints what the README shows', { skip }, async () => {
+  using folder = newTempFolder();
+  await using trusted = await newTrustedKey();
+  const path = join(folder.path, 'token');
+  writeFileSync(path, trusted.token());
+  const program = await buildSnippet('workload', folder.path, (text) =>
+    text.replace('/var/run/secrets/keyreeve/token', path).replace('4711', String(trusted.keyId)),
+  );
+  const { output } = await run(program, [], folder.path, { KEYREEVE_URL: trusted.app.url });
+  const [, shown] = / \/\/ (.*)$/m.exec(files.get('workload') ?? '') ?? [];
   assert.equal(output.trim(), shown);
 });
 

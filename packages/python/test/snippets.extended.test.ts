@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { startRealService, type StartedService } from '../../conformance/real-service.ts';
 import { untilAnswered } from '../../conformance/until-answered.ts';
 import { newBackend } from '../../server/test-kit/service-accounts.ts';
+import { newTrustedKey } from '../../server/test-kit/trusted-key.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { packageFolder, python, pythonEnvironment, runPython, skip } from './python.ts';
@@ -64,7 +65,7 @@ const settings = ({ url, serviceKey, credentials }: StartedService): Record<stri
 test('the README shows a file for each guard', () => {
   assert.deepEqual(
     [...files.keys()].toSorted(),
-    ['manage.py', 'settings.py', 'verify.py', ...Object.keys(servers)].toSorted(),
+    ['manage.py', 'settings.py', 'verify.py', 'workload.py', ...Object.keys(servers)].toSorted(),
   );
 });
 
@@ -83,6 +84,19 @@ test('the example of the management prints what the README shows', { skip }, asy
   const { key } = await newBackend(service.app);
   const text = files.get('manage.py') ?? '';
   const { output } = await runPython(['-c', text], { ...settings(service), KEYREEVE_MANAGEMENT_KEY: key });
+  const [, shown] = / {2}# (.*)$/m.exec(text) ?? [];
+  assert.equal(output.trim(), shown);
+});
+
+test('the example of the exchange prints what the README shows', { skip }, async () => {
+  await using trusted = await newTrustedKey();
+  using folder = newTempFolder();
+  const path = join(folder.path, 'token');
+  writeFileSync(path, trusted.token());
+  const text = files.get('workload.py') ?? '';
+  const settingsOfKey = { KEYREEVE_URL: trusted.app.url, KEY_ID: String(trusted.keyId) };
+  const script = text.replace('/var/run/secrets/keyreeve/token', path);
+  const { output } = await runPython(['-c', script], { ...pythonEnvironment(), ...settingsOfKey });
   const [, shown] = / {2}# (.*)$/m.exec(text) ?? [];
   assert.equal(output.trim(), shown);
 });

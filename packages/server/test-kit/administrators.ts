@@ -68,6 +68,8 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   },
   adminFindKey: { key: 'krv_unknown' },
   adminRotateSigningKeys: { immediately: false },
+  adminAddIssuer: { url: 'https://issuer.example.com' },
+  adminChangeIssuer: { lifetimeSeconds: 60 },
   adminSetScope: { description: '', entitled: false },
   adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,
@@ -82,6 +84,7 @@ export function goodRequest(
 ): readonly [method: string, path: string, options: { json?: unknown }] {
   const filled = path
     .replace('/admin/webhooks/:id', '/admin/webhooks/whe_0000000000000000000000')
+    .replace('/admin/issuers/:id', '/admin/issuers/4711')
     .replace(':delivery', 'msg_0000000000000000000000')
     .replace('/accounts/:id/managers', `/accounts/${target.serviceId}/managers`)
     .replace(':id', target.account.id)

@@ -1,5 +1,6 @@
 /** An API key that trusts a local issuer, and the exchange of identity tokens of that issuer. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import {
   jwtBearerGrant,
   tokenExchangeGrant,
@@ -82,7 +83,7 @@ export async function newTrustedKey(options: TrustedKeyOptions = {}): Promise<Tr
     return app.call(method, path, json === undefined ? { headers } : { headers, json });
   };
   const addKey = async (trust: object, others: object = {}): Promise<number> => {
-    const nickname = `key ${Math.random()}`;
+    const nickname = `key ${randomBytes(6).toString('hex')}`;
     const answer = await send('POST', '/auth/api-keys/public', { nickname, trust, ...others });
     assert.equal(answer.status, 201, answer.text);
     return (answer.json as { id: number }).id;
@@ -92,7 +93,16 @@ export async function newTrustedKey(options: TrustedKeyOptions = {}): Promise<Tr
   const exchange = (text = token(), clientId: number | string = keyId): Promise<Answered> =>
     exchangeToken(app, clientId, text);
   return {
-    ...{ app, clock, user, issuer, issuerId, keyId, token, exchange, send, addKey },
+    app,
+    clock,
+    user,
+    issuer,
+    issuerId,
+    keyId,
+    token,
+    exchange,
+    send,
+    addKey,
     newSecret: async (text) => secretOf(await exchange(text)),
     isAccepted: async (secret) => (await app.call('GET', '/auth/forward', { headers: bearer(secret) })).status === 200,
     tokens: async (id = keyId) => (await send('GET', `/auth/api-keys/${id}/tokens`)).json as KeyTokens,

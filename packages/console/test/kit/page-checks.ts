@@ -34,7 +34,8 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   /\bservice(?: \d+)?\b/,
   /\b(?:nginx|Caddy|Express|FastAPI|Go|curl)\b/,
   /\bGitHub Actions\b|\bGitLab CI\b|\bKubernetes\b|\bGoogle Cloud\b|\bBuildkite\b/,
-  'token.actions.githubusercontent.com',
+  // Claims of identity tokens.
+  /\b(?:environment|ref|repository_id)\b/,
   'orders:read',
   'orders:write',
   /\b(?:krv|acc|ses)_[\w…]+/,

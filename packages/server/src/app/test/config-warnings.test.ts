@@ -71,3 +71,16 @@ test('a mail server that may be without TLS causes a warning, except within the 
     assert.equal(warningsFor(url), '', url);
   assert.equal(warningsFor('smtp://relay.internal:25', 'refuse'), '');
 });
+
+test('the deletion journal is beside the SQLite database by default; PostgreSQL without a journal causes a warning', () => {
+  const postgres = {
+    KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
+    KEYREEVE_MASTER_KEY: Buffer.alloc(32, 0xfb).toString('base64url'),
+  };
+  const withJournal = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
+  assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
+  assert.equal(readConfig(withJournal).deletionJournal, '/srv/deletions');
+  const [both, none] = [readConfig({ ...postgres, ...withJournal }), readConfig(postgres)];
+  assert.match(warningsOf(none).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
+  assert.deepEqual([both.deletionJournal, warningsOf(both), none.deletionJournal], ['/srv/deletions', [], undefined]);
+});

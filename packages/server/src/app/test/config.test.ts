@@ -1,6 +1,6 @@
 /** Configuration: defaults, accepted and rejected values, and messages, which contain no secret. */
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import type { Setting } from '../configuration/setting.ts';
 import { settings } from '../configuration/settings.ts';
 import { mailDefaults, mailWithTokens } from './mail-defaults.ts';
 import { singleSignOnDefaults } from './single-sign-on-defaults.ts';
+import { tlsPath } from '../../../test-kit/tls.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { invalidValues } from './invalid-values.ts';
 
@@ -18,6 +19,7 @@ type Environment = Readonly<Record<string, string>>;
 
 const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
 const names = Object.values(settings).map(({ name }) => name);
+const certificate = readFileSync(tlsPath('server.crt'), 'utf8').trim();
 const masterKeyText = Buffer.alloc(32, 0xfb).toString('base64url');
 
 function mistakesIn(environment: Environment): readonly string[] {
@@ -219,6 +221,11 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
       ],
     },
   ],
+  [
+    { KEYREEVE_ISSUER_TARGETS: 'gitlab.internal:443' },
+    { issuerTargets: [{ kind: 'host', host: 'gitlab.internal', port: 443 }] },
+  ],
+  [{ KEYREEVE_ISSUER_CA: tlsPath('server.crt') }, { issuerAuthorities: [certificate] }],
   [{ KEYREEVE_MASTER_KEY: masterKeyText }, { masterKey: Buffer.alloc(32, 0xfb) }],
   [{ KEYREEVE_LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
 ];
@@ -230,16 +237,6 @@ for (const [environment, expected] of accepted) {
     assert.deepEqual(readConfig(environment), { ...defaults, ...expected });
   });
 }
-
-test('the description of a database URL never contains the password', () => {
-  const described = (url: string): string | undefined =>
-    describeConfig({ KEYREEVE_DATABASE_URL: url }).find(({ name }) => name === 'KEYREEVE_DATABASE_URL')?.value;
-  assert.equal(described('postgres://keyreeve:secret@db/auth?sslmode=require'), 'postgres://keyreeve@db:5432/auth');
-  assert.equal(described('postgres://keyreeve:secret@/auth?host=/run'), 'postgres://keyreeve@/auth?host=/run');
-  assert.equal(described('postgres://keyreeve:secret@a,[::1]:1/auth'), 'postgres://keyreeve@a:5432,[::1]:1/auth');
-  assert.equal(described('sqlite:a.db'), 'sqlite:a.db');
-  assert.equal(described('postgres://keyreeve:secret@db'), '[redacted]');
-});
 
 test(
   'with PostgreSQL, the master key must be set, because instances cannot share a file',
@@ -387,17 +384,4 @@ test('errors and descriptions of settings contain no secret', () => {
     { name: 'KEYREEVE_PORT', value: '9000', source: 'environment' },
     { name: 'KEYREEVE_MASTER_KEY', value: '[redacted]', source: 'environment' },
   ]);
-});
-
-test('the deletion journal is beside the SQLite database by default; PostgreSQL without a journal causes a warning', () => {
-  const postgres = {
-    KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
-    KEYREEVE_MASTER_KEY: masterKeyText,
-  };
-  const withJournal = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
-  assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
-  assert.equal(readConfig(withJournal).deletionJournal, '/srv/deletions');
-  const [both, none] = [readConfig({ ...postgres, ...withJournal }), readConfig(postgres)];
-  assert.match(warningsOf(none).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
-  assert.deepEqual([both.deletionJournal, warningsOf(both), none.deletionJournal], ['/srv/deletions', [], undefined]);
 });

@@ -9,9 +9,11 @@ import { publicKeyExample, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { canaryRequests } from './canary-requests.ts';
 import { consoleRequests } from './console-requests.ts';
+import { issuerRequests } from './issuer-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
+import { scopeRequests } from './scope-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
-import { requestsWithoutCredential } from './requests-without-credential.ts';
+import { read, requestsWithoutCredential } from './requests-without-credential.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
@@ -118,21 +120,6 @@ const ofManagers =
     const administrator = await newAdministrator(app, newEmail());
     return administer(app, administrator, method, `accounts/${serviceId}/managers${path(accountId)}`);
   };
-
-/** A request of a new administrator about a declared scope. */
-const ofScope =
-  (method: string, path: string, json?: object): Send =>
-  async ({ client: { app } }) => {
-    const administrator = await newAdministrator(app, newEmail());
-    const scope = { description: `Reads orders ${newEmail()}`, entitled: false };
-    assert.equal((await administer(app, administrator, 'PUT', 'scopes/orders:read', scope)).status, 200);
-    return administer(app, administrator, method, path, json);
-  };
-
-const read =
-  (path: string): Send =>
-  ({ client: { app } }) =>
-    app.call('GET', path);
 
 /** One for each route, by its id. */
 const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> => ({
@@ -268,10 +255,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   adminSetEntitlements: administered('PUT', ({ account }) => `accounts/${account.id}/entitlements`, {
     entitlements: [],
   }),
-  adminListScopes: ofScope('GET', 'scopes'),
-  adminGetScope: ofScope('GET', 'scopes/orders:read'),
-  adminSetScope: ofScope('PUT', 'scopes/orders:read', { description: 'Reads orders', entitled: true }),
-  adminDeleteScope: ofScope('DELETE', 'scopes/orders:read'),
+  ...scopeRequests(newEmail),
   adminListManagers: ofManagers('GET', () => ''),
   adminAddManager: ofManagers('PUT', (manager) => `/${manager}`),
   adminRemoveManager: ofManagers('DELETE', (manager) => `/${manager}`),
@@ -331,6 +315,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
     return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
   ...webhookRequests(newEmail),
+  ...issuerRequests(newEmail),
   ...canaryRequests,
   forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
@@ -344,13 +329,6 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   ...passkeyRequests(newEmail),
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
-  verifyEmailPage: read('/account/verify-email'),
-  resetPasswordPage: read('/account/reset-password'),
-  changeEmailPage: read('/account/change-email'),
-  undoEmailChangePage: read('/account/undo-email-change'),
-  acceptEmailPage: read('/account/accept-email'),
-  acceptInvitationPage: read('/account/accept-invitation'),
-  changePasswordPage: read('/.well-known/change-password'),
   getRoot: read('/'),
   live: read('/health/live'),
   ready: read('/health/ready'),

@@ -1,4 +1,4 @@
-/** Requests without a credential in Authorization or X-API-Key: reports of leaks, the exchange of an assertion, the console. */
+/** Requests without a credential in Authorization or X-API-Key: reports of leaks, the exchange of an assertion, the console, pages of links. */
 import { newTarget } from '../../../test-kit/administrators.ts';
 import type { GithubSigner } from '../../../test-kit/github.ts';
 import { ConsoleClient } from '../../../test-kit/console-client.ts';
@@ -19,6 +19,11 @@ const ofConsole =
     await console.signIn((await app.createAccount(newEmail())).email);
     return console.call(method, path, json === undefined ? {} : { json });
   };
+
+export const read =
+  (path: string): ((stage: Stage) => Promise<Answered>) =>
+  ({ client: { app } }) =>
+    app.call('GET', path);
 
 let emails = 0;
 const newEmail = (): string => `without${++emails}@example.com`;
@@ -56,4 +61,11 @@ export const requestsWithoutCredential = (
     const pair = newKeyPair();
     return exchange(app, newAssertion(app, pair, await newPublicKeyKey(app, accessToken, pair)));
   },
+  verifyEmailPage: read('/account/verify-email'),
+  resetPasswordPage: read('/account/reset-password'),
+  changeEmailPage: read('/account/change-email'),
+  undoEmailChangePage: read('/account/undo-email-change'),
+  acceptEmailPage: read('/account/accept-email'),
+  acceptInvitationPage: read('/account/accept-invitation'),
+  changePasswordPage: read('/.well-known/change-password'),
 });

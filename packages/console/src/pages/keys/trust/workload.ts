@@ -140,21 +140,23 @@ interface StepOptions {
   readonly audience: string;
 }
 
-/** Prints a short-lived secret for an identity token. @param token of the shell, such as `$TOKEN` */
-const exchange = (
-  { keyId, publicUrl }: StepOptions,
-  token: string,
-): string => `curl -sSf ${publicUrl}/auth/oauth/token \\
+/**
+ * Two commands, so that the step fails if the exchange fails. The secret is in `API_KEY`.
+ * @param token of the shell, such as `$TOKEN`
+ */
+const exchange = ({ keyId, publicUrl }: StepOptions, token: string): string =>
+  `ANSWER=$(curl -sSf ${publicUrl}/auth/oauth/token \\
   -d grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer \\
-  -d client_id=${keyId} -d "assertion=${token}" | jq -er .access_token`;
+  -d client_id=${keyId} -d "assertion=${token}")
+API_KEY=$(printf '%s' "$ANSWER" | jq -r .access_token)`;
 
 /** @param by how many spaces */
 const indented = (lines: string, by: number): string => lines.replaceAll('\n', `\n${' '.repeat(by)}`);
 
-/** In YAML or for a POSIX shell with curl and jq. The secret is in `API_KEY`. */
+/** In YAML or for a POSIX shell with curl and jq. */
 export function workflowStep(options: StepOptions): string {
   const { workload, audience } = options;
-  const get = (token: string): string => `API_KEY=$(${exchange(options, token)})`;
+  const get = (token: string): string => exchange(options, token);
   switch (workload) {
     case 'github':
       return `permissions:
@@ -162,7 +164,7 @@ export function workflowStep(options: StepOptions): string {
 steps:
   - run: |
       TOKEN=$(curl -sSf "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${encodeURIComponent(audience)}" \\
-        -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" | jq -er .value)
+        -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" | jq -r .value)
       ${indented(get('$TOKEN'), 6)}
       echo "::add-mask::$API_KEY"
       echo "API_KEY=$API_KEY" >> "$GITHUB_ENV"`;

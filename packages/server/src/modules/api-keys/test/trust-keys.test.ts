@@ -66,9 +66,8 @@ testOnBoth('a key with a trust is created without a secret, and shows the trust 
   assert.deepEqual([details.trust, details.publicKey, details.hint], [shown, null, null]);
   const full = ((await client.send('GET', `${path}?view=full`)).json as { apiKeys: ListedKeyFull[] }).apiKeys[0];
   assert.deepEqual(full?.trust, shown);
-  const { issuerState, ...trust } = shown;
   const event = await eventOf(app, 'api_key.created');
-  assert.deepEqual(event['trust'], trust);
+  assert.deepEqual(event['trust'], { issuer: github, claims: shown.claims, audience: publicUrl });
   // Programs of earlier releases reject the key.
   const rows = await app.db.all(selectRows);
   assert.deepEqual(
@@ -143,7 +142,7 @@ test('a key trusts the issuer of its own service account before the common one, 
   const own = await addIssuer(app.db, { url, accountId: serviceId });
   assert.equal((await create('c')).status, 201);
   const rows = await app.db.all(selectRows);
-  assert.deepEqual(rows.flatMap(({ issuerId }) => issuerId ?? []).toSorted(), [common, own].toSorted());
+  assert.deepEqual(new Set(rows.flatMap(({ issuerId }) => issuerId ?? [])), new Set([common, own]));
 });
 
 test('a key with a trust has no reserved scope', async () => {

@@ -81,7 +81,11 @@ const workloads: readonly (readonly [shape: ShapeName, claims: Readonly<Record<s
 
 test('a key trusts tokens of each kind of workload, by claims of each type', async () => {
   const idClaims = [
-    ...['/project_id', '/kubernetes.io/serviceaccount/uid', '/sub', '/oid', '/pipeline_id'],
+    '/project_id',
+    '/kubernetes.io/serviceaccount/uid',
+    '/sub',
+    '/oid',
+    '/pipeline_id',
     '/oidc.circleci.com~1project-id',
   ];
   const settings = { idClaims, listClaims: ['/groups_direct'], lifetimeSeconds: 90_000, replay: 'until-exp' } as const;
