@@ -195,7 +195,7 @@ async function show(id: string, options: OutputOptions): Promise<void> {
 async function change(id: string, { fetch = false, ...options }: SettingOptions & { fetch?: boolean }): Promise<void> {
   if (fetch && options.jwks !== undefined) throw new UsageError('give --jwks or --fetch');
   const wanted: IssuerChangeBody = { ...settingsOf(options), ...(fetch && { jwks: null }) };
-  if (Object.keys(wanted).length === 0) throw new UsageError('give at least one setting; see --help');
+  if (Object.keys(wanted).length === 0) throw new UsageError('give at least one setting');
   const changed = await withOperations((to) => to.issuers.change(id, wanted));
   print(options, changed, `Changed the issuer ${changed.url} (${id}).`);
 }
