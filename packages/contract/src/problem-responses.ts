@@ -74,6 +74,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   PathNotFound: ['not_found'],
   AccountNotFound: ['account_not_found', 'not_found'],
   KeyNotFound: ['key_not_found', 'not_found'],
+  AccountOrKeyNotFound: ['account_not_found', 'key_not_found', 'not_found'],
   KeyOrAccountNotFound: ['key_not_found', 'account_not_found', 'not_found'],
   IssuerNotFound: ['issuer_not_found', 'not_found'],
   IssuerOrAccountNotFound: ['issuer_not_found', 'account_not_found', 'not_found'],

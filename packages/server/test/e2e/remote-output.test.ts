@@ -29,7 +29,7 @@ const noting =
 
 testOnBoth('a command that reads prints the same bytes on the service and on its database', async () => {
   await using at = await newRemote({ KEYREEVE_SCOPES: 'catalogue' });
-  const { apiKeys, scopeCatalogue, webhooks, entitlements } = at.app.service.services;
+  const { apiKeys, scopeCatalogue, webhooks, entitlements, issuers } = at.app.service.services;
   // Otherwise the ids decide the order of the accounts.
   at.app.clock.advance({ seconds: 1 });
   const { id: user } = await at.app.createAccount('lara@example.com');
@@ -46,6 +46,7 @@ testOnBoth('a command that reads prints the same bytes on the service and on its
     url: 'https://example.com/hook',
     events: ['account.created'],
   });
+  const issuer = await issuers.add(operator, null, { url: 'https://issuer.example.com' });
   await at.login();
   const [local, remote] = [noting(at.local), noting(at.remote)];
   const commands: readonly (readonly string[])[] = [
@@ -67,6 +68,9 @@ testOnBoth('a command that reads prints the same bytes on the service and on its
     ['session', 'list', email],
     ['session', 'list', 'lara@example.com'],
     ['signing-key', 'list'],
+    ['issuer', 'list'],
+    ['issuer', 'show', String(issuer.id)],
+    ['issuer', 'show', 'abc'],
     ['webhook', 'list'],
     ['webhook', 'show', hook.id],
     ['webhook', 'show', 'whe_0000000000000000000000'],
@@ -133,6 +137,14 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
     await step('webhook', verb, hook);
   await step('webhook', 'create', `https://${name}.invalid/`, '--event', 'account.created', '--json');
   await step('webhook', 'create', 'http://example.com/', '--event', 'account.created');
+  const issuer = idIn(await step('issuer', 'add', `https://${name}.invalid`), /\d{10,}/);
+  await step('issuer', 'add', `https://${name}.invalid`, '--json');
+  await step('issuer', 'change', issuer, '--lifetime', '900', '--algorithm', 'ES256', '--list-claim', '/groups');
+  await step('issuer', 'change', issuer, '--replay', 'once', '--json');
+  await step('issuer', 'refresh', issuer, '--json');
+  await step('issuer', 'remove', issuer);
+  await step('issuer', 'remove', issuer, '--yes');
+  await step('issuer', 'remove', issuer, '--yes', '--json');
   const create = ['key', 'create', '--account', email, '--nickname', `${name} 1`] as const;
   const key = idIn(await step(...create, '--scope', 'orders:read', '--expires-at', '2099-01-01T00:00:00Z'), /\d{10,}/);
   await step(...create, '--json');
