@@ -26,6 +26,7 @@ import type {
   KeyKind,
   Observation,
   ObservedResult,
+  Rule,
   Verification,
   Violation,
 } from './history.ts';
@@ -70,12 +71,18 @@ export class Checker {
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
+  readonly #violationsOf = new Map<Rule, number>();
   #violations = 0;
   #acceptedAfterMsMax: number | null = null;
   #rejectedAfterMsMin: number | null = null;
 
   get violations(): number {
     return this.#violations;
+  }
+
+  /** The number of violations of a rule. */
+  violationsOf(rule: Rule): number {
+    return this.#violationsOf.get(rule) ?? 0;
   }
 
   get deletions(): number {
@@ -273,6 +280,7 @@ export class Checker {
   #record(violation: Violation | undefined): void {
     if (!violation) return;
     this.#violations++;
+    this.#violationsOf.set(violation.rule, this.violationsOf(violation.rule) + 1);
     if (this.#examples.length < examplesMax) this.#examples.push(violation);
   }
 

@@ -1,4 +1,5 @@
 /** Runs the workload of the revocation check on a cluster while faults happen. */
+import type { Checker } from '../../revocation-check/checker.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
@@ -19,6 +20,8 @@ export interface FaultRunOptions {
   readonly isOver?: (violations: number) => boolean;
   /** Called after each fault. */
   readonly onFault?: (fault: Fault) => void;
+  /** Called after the run. */
+  readonly onFinished?: (checker: Checker) => void;
 }
 
 export const narrowingsDefault = 1;
@@ -64,5 +67,7 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     await running;
     workload.close();
   }
-  return workload.finish();
+  const report = await workload.finish();
+  options.onFinished?.(checker);
+  return report;
 }

@@ -1,0 +1,31 @@
+/**
+ * The revocation check on two instances while each fault of a cluster that Patroni manages happens once. `npm run prove --
+ * --cluster` is the long run.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { skipWithoutPatroni } from '../../test-kit/patroni/programs.ts';
+import { failoverFaults } from './failover-faults.ts';
+import { runFailovers } from './failover-run.ts';
+
+test(
+  'two instances reject deleted keys, and no acknowledged deletion is lost, while the leader of PostgreSQL fails in each way',
+  { skip: skipWithoutPatroni() },
+  async (t) => {
+    const happened: string[] = [];
+    await runFailovers({
+      rounds: 1,
+      onResult: ({ fault, report, stale, lost, outage }) => {
+        happened.push(fault.name);
+        assert.deepEqual({ stale, lost, examples: report.examples }, { stale: 0, lost: 0, examples: [] }, fault.name);
+        assert.ok(report.verifications.afterRevocation > report.deletions.acknowledged * 5, JSON.stringify(report));
+        assert.ok(Number.isFinite(outage.sincePromotionMs), fault.name);
+        const [total, resumed] = [outage.withoutVerdictMs, outage.sincePromotionMs].map((ms) => (ms / 1000).toFixed(1));
+        t.diagnostic(`${fault.name}: ${total} s without a verdict, ${resumed} s of them after the promotion`);
+      },
+    });
+    const left = Object.values(failoverFaults).filter(({ name }) => !happened.includes(name));
+    for (const { name } of left) t.diagnostic(`not tried: ${name}: only root can mount a small disk`);
+    assert.ok(left.every((fault) => fault === failoverFaults.diskFull));
+  },
+);
