@@ -16,6 +16,12 @@ export const postgresLimits = {
     'Wait for PostgreSQL. The connection is closed, and a commit’s outcome is unknown.',
     'unavailable',
   ),
+  // Several times what a switchover takes.
+  postgresHandoverMsMax: limit(
+    8_000,
+    'Wait for the next primary, after PostgreSQL has announced its end (`admin_shutdown`).',
+    'unavailable',
+  ),
   postgresKeepAliveSeconds: limit(30, 'Idle time after which a connection sends TCP keepalive messages.'),
   postgresPoolerCheckSeconds: limit(
     60,

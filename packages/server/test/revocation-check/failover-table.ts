@@ -49,9 +49,6 @@ export function addFailover(sums: FailoverSums, { fault, report, stale, lost, ou
   sum.examples.push(...report.examples.map(({ rule, explanation }) => `${fault.name}: ${rule}: ${explanation}`));
 }
 
-export const hasViolation = (sums: FailoverSums): boolean =>
-  [...sums.values()].some(({ violations }) => violations > 0);
-
 const columns = [
   'fault',
   'times',
@@ -71,7 +68,7 @@ const bold = (isWrong: boolean, text: string | number): string => (isWrong ? `**
 export function failoverRows(sums: FailoverSums, wanted: number): readonly (readonly string[])[] {
   const rows = Object.values<FailoverFault>(failoverFaults).map(({ name, isPlanned = false }) => {
     const sum = sums.get(name);
-    if (!sum) return [name, '**not tried**', ...columns.slice(2).map(() => '')];
+    if (!sum) return [name, 'not tried', ...columns.slice(2).map(() => '')];
     const { faults, deletions, afterRevocation, stale, lost, violations, withoutVerdictMsMax, sincePromotionMsMax } =
       sum;
     return [
@@ -88,3 +85,7 @@ export function failoverRows(sums: FailoverSums, wanted: number): readonly (read
   });
   return [columns, ...rows];
 }
+
+/** Whether no cell is marked as wrong. */
+export const areRight = (rows: readonly (readonly string[])[]): boolean =>
+  !rows.flat().some((cell) => cell.includes('**'));

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
 import { skipWithoutPatroni } from '../../test-kit/patroni/programs.ts';
 import { failoverFaults } from './failover-faults.ts';
 import { runFailovers } from './failover-run.ts';
@@ -20,6 +21,10 @@ test(
         assert.deepEqual({ stale, lost, examples: report.examples }, { stale: 0, lost: 0, examples: [] }, fault.name);
         assert.ok(report.verifications.afterRevocation > report.deletions.acknowledged * 5, JSON.stringify(report));
         assert.ok(Number.isFinite(outage.sincePromotionMs), fault.name);
+        // On a busy machine, a switchover can take longer than requests wait.
+        const doRequestsWait = outage.withoutVerdictMs < limits.postgresHandoverMsMax;
+        if (fault.isPlanned && doRequestsWait)
+          assert.deepEqual([outage.failures, report.verifications.unknown], [0, 0], fault.name);
         const [total, resumed] = [outage.withoutVerdictMs, outage.sincePromotionMs].map((ms) => (ms / 1000).toFixed(1));
         t.diagnostic(`${fault.name}: ${total} s without a verdict, ${resumed} s of them after the promotion`);
       },

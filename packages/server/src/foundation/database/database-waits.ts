@@ -11,6 +11,8 @@ export interface DatabaseWaits {
   readonly answerMsMax: number;
   /** Of a write, for its turn. */
   readonly turnMsMax: number;
+  /** For the next primary, after a server has announced its end. */
+  readonly handoverMsMax: number;
 }
 
 export const databaseWaits: DatabaseWaits = {
@@ -18,4 +20,5 @@ export const databaseWaits: DatabaseWaits = {
   statementMsMax: limits.postgresStatementMsMax,
   answerMsMax: limits.postgresAnswerMsMax,
   turnMsMax: limits.writeWaitMsMax,
+  handoverMsMax: limits.postgresHandoverMsMax,
 };

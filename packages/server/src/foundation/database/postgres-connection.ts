@@ -121,7 +121,7 @@ export function newPool(servers: PostgresServers, { connectionsMax, purpose, acc
     },
   });
   // The pool replaces an idle connection that breaks. If a connection in use breaks, its query fails.
-  pool.on('error', () => undefined);
+  pool.on('error', (error) => servers.handover.observe(error));
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

@@ -7,6 +7,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
 import { readSecretFile } from '../secret-file.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
+import { Handover } from './postgres-handover.ts';
 import type { PostgresHost, PostgresLocation } from './postgres-url.ts';
 
 interface Credentials {
@@ -15,6 +16,7 @@ interface Credentials {
 }
 
 export class PostgresServers {
+  readonly handover: Handover;
   readonly #location: PostgresLocation;
   #credentials: Credentials;
   #next = 0;
@@ -23,6 +25,7 @@ export class PostgresServers {
   /** @throws Error if a certificate or a key can't be read */
   constructor(location: PostgresLocation) {
     this.#location = location;
+    this.handover = new Handover(this.waits.handoverMsMax);
     this.#credentials = { location, tls: tlsOf(location) };
   }
 

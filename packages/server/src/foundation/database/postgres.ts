@@ -39,7 +39,7 @@ import { PostgresServers } from './postgres-servers.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import { type Share, currentShare, currentSpan, inCurrentShare, runInShare } from './share.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
-import { orUnavailable as orUnavailableNow, unavailable } from './unavailable.ts';
+import { isOutcomeUnknown, isUnavailable, orUnavailable as orUnavailableNow, unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
 import { WriterSlots, writersMax } from './writer-slots.ts';
 
@@ -150,7 +150,7 @@ export class PostgresDb implements Db {
           this.times.observe('commit', monotonicMs() - startedMs);
           return value;
         } catch (error) {
-          if (attempt === attemptsMax || !(error instanceof Error && isWorthRetrying(error.cause))) throw error;
+          if (attempt === attemptsMax || !this.#isWorthRetrying(error)) throw error;
         }
       }
     };
@@ -224,8 +224,16 @@ export class PostgresDb implements Db {
     }
   }
 
+  /** Whether nothing was committed, and another attempt may succeed. */
+  #isWorthRetrying(error: unknown): boolean {
+    if (!(error instanceof Error)) return false;
+    if (isWorthRetrying(error.cause)) return true;
+    const { isExpected } = this.#servers.handover;
+    return isExpected && isUnavailable(error) && !isOutcomeUnknown(error) && isConnectionLost(error.cause);
+  }
+
   /**
-   * A connection to the primary. Tries each server once.
+   * A connection to the primary. Tries each server once, or until the next primary if the last one has announced its end.
    * @param isForCheck also while operations are refused
    * @throws Error
    */
@@ -239,7 +247,9 @@ export class PostgresDb implements Db {
         client.release(true);
       } catch (error) {
         this.#servers.failed(server);
-        if (++failures >= this.#servers.count) throw error;
+        if (++failures < this.#servers.count) continue;
+        if (!(await this.#servers.handover.mayRetry())) throw error;
+        failures = 0;
       }
     }
   }
@@ -259,10 +269,13 @@ export class PostgresDb implements Db {
     try {
       return await readOn(client, statement, values, firstMsMax);
     } catch (error) {
+      const { handover } = this.#servers;
+      handover.observe(error);
       if (!isRepeatable || !isConnectionLost(error)) throw error;
-      const other = await this.#connectAfter(pool, monotonicMs(), untilMs);
+      const nextUntilMs = Math.max(untilMs, handover.untilMs);
+      const other = await this.#connectAfter(pool, monotonicMs(), nextUntilMs);
       if (other === undefined) throw error;
-      return await readOn(other, statement, values, Math.max(1, untilMs - monotonicMs()));
+      return await readOn(other, statement, values, Math.min(answerMsMax, Math.max(1, nextUntilMs - monotonicMs())));
     }
   }
 
@@ -322,6 +335,7 @@ export class PostgresDb implements Db {
       this.writes.succeeded();
       return value;
     } catch (error) {
+      if (error instanceof Error) this.#servers.handover.observe(error.cause);
       isReusable = await tx.rollBack();
       if (tx.didWriteFail) this.writes.failed();
       if (tx.mayCommitWait) void this.#cancelCommit(client);
