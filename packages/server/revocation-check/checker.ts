@@ -26,7 +26,6 @@ import type {
   KeyKind,
   Observation,
   ObservedResult,
-  Rule,
   Verification,
   Violation,
 } from './history.ts';
@@ -71,18 +70,14 @@ export class Checker {
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
-  readonly #violationsOf = new Map<Rule, number>();
+  /** Called for each violation. */
+  onViolation: ((violation: Violation) => void) | undefined;
   #violations = 0;
   #acceptedAfterMsMax: number | null = null;
   #rejectedAfterMsMin: number | null = null;
 
   get violations(): number {
     return this.#violations;
-  }
-
-  /** The number of violations of a rule. */
-  violationsOf(rule: Rule): number {
-    return this.#violationsOf.get(rule) ?? 0;
   }
 
   get deletions(): number {
@@ -280,7 +275,7 @@ export class Checker {
   #record(violation: Violation | undefined): void {
     if (!violation) return;
     this.#violations++;
-    this.#violationsOf.set(violation.rule, this.violationsOf(violation.rule) + 1);
+    this.onViolation?.(violation);
     if (this.#examples.length < examplesMax) this.#examples.push(violation);
   }
 

@@ -80,11 +80,16 @@ export class Cluster implements AsyncDisposable {
     const pooler = database && options.hasPooler ? stack.use(await startPooler(database.url)) : undefined;
     const proxiedUrl = pooler?.through(databaseUrl) ?? databaseUrl;
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
-    const { KEYREEVE_SCOPES = 'open' } = environment;
+    const { KEYREEVE_SCOPES = 'open', KEYREEVE_DATABASE_FAILOVER = 'fenced' } = environment;
     const patroni = postgres instanceof PatroniCluster ? postgres : undefined;
     // Through HAProxy, which finds the leader by itself.
     const canariesUrl = patroni?.urlFor(1, databaseUrl) ?? databaseUrl;
-    const opened = await openCanaries({ KEYREEVE_DATABASE_URL: canariesUrl, KEYREEVE_SCOPES, ...shared });
+    const opened = await openCanaries({
+      KEYREEVE_DATABASE_URL: canariesUrl,
+      KEYREEVE_SCOPES,
+      KEYREEVE_DATABASE_FAILOVER,
+      ...shared,
+    });
     const { canaries, catalogue } = opened;
     stack.defer(opened.close);
     stack.use(catalogue);

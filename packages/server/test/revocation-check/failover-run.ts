@@ -2,7 +2,7 @@
  * The failover runs: the revocation check on two instances and a cluster that Patroni manages, while its faults happen. Each
  * fault has a workload of its own, so that its figures are separate.
  */
-import type { Rule } from '../../revocation-check/history.ts';
+import type { Violation } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { PatroniCluster } from '../../test-kit/patroni/patroni-cluster.ts';
 import { Cluster } from './cluster.ts';
@@ -11,21 +11,24 @@ import { ordinaryRun } from './mutant-run.ts';
 import { runWithFaults } from './run-with-faults.ts';
 import { VerdictWatch, type Outage } from './verdict-watch.ts';
 
-const ofStale: readonly Rule[] = [
-  'accepted_after_deletion',
-  'accepted_while_disabled',
-  'accepted_after_narrowing',
-  'came_back',
-];
-const ofLost: readonly Rule[] = ['deleted_twice', 'list_disagrees', 'audit_disagrees'];
+/**
+ * `stale`: what was observed contradicts an acknowledged change. `lost`: so does the state at the end of the run.
+ * `unacknowledged`: a change without a response was observed, and then not, or earlier than it was requested again.
+ */
+export type ViolationKind = 'stale' | 'lost' | 'unacknowledged';
+
+export function kindOf({ rule, explanation }: Violation, isAtEnd: boolean): ViolationKind {
+  if (rule === 'deleted_twice') return 'lost';
+  if (rule === 'came_back' || rule === 'refused_without_cause') return 'unacknowledged';
+  if (rule !== 'list_disagrees' && rule !== 'audit_disagrees') return 'stale';
+  if (!explanation.includes(' after the response to ')) return 'unacknowledged';
+  return isAtEnd ? 'lost' : 'stale';
+}
 
 export interface FailoverResult {
   readonly fault: FailoverFault;
   readonly report: Report;
-  /** Verifications that accepted what had been rejected, or what had to be rejected. */
-  readonly stale: number;
-  /** Acknowledged deletions that the new leader lacks: lists, the audit log or a second deletion show them. */
-  readonly lost: number;
+  readonly violations: Readonly<Record<ViolationKind, number>>;
   readonly outage: Outage;
 }
 
@@ -54,18 +57,14 @@ async function runFailover(cluster: Cluster, fault: FailoverFault): Promise<Fail
   const { secret } = await cluster.canaries.newCallerKey(id);
   const watch = new VerdictWatch(cluster.urls, secret);
   let promotedMs = Infinity;
-  let [stale, lost] = [0, 0];
+  const violations = { stale: 0, lost: 0, unacknowledged: 0 };
   try {
     const report = await runWithFaults(cluster, {
       ...ordinaryRun,
       faults: [asFault(fault, (ms) => (promotedMs = ms))],
-      onFinished: (checker) => {
-        const count = (rules: readonly Rule[]): number =>
-          rules.reduce((sum, rule) => sum + checker.violationsOf(rule), 0);
-        [stale, lost] = [count(ofStale), count(ofLost)];
-      },
+      onViolation: (violation, isAtEnd) => violations[kindOf(violation, isAtEnd)]++,
     });
-    return { fault, report, stale, lost, outage: await watch.stop(promotedMs) };
+    return { fault, report, violations, outage: await watch.stop(promotedMs) };
   } finally {
     await watch.stop(promotedMs);
   }

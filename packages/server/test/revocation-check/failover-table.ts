@@ -1,6 +1,6 @@
 /** The table of the failover runs in docs/proof-run.md. */
 import { failoverFaults, type FailoverFault } from './failover-faults.ts';
-import type { FailoverResult } from './failover-run.ts';
+import type { FailoverResult, ViolationKind } from './failover-run.ts';
 
 /** From the promotion of a new leader until every instance verifies keys again. */
 const resumedSeconds = 5;
@@ -9,10 +9,7 @@ export interface FailoverSum {
   faults: number;
   deletions: number;
   afterRevocation: number;
-  stale: number;
-  lost: number;
-  /** Of all rules. */
-  violations: number;
+  readonly violations: Record<ViolationKind, number>;
   withoutVerdictMsMax: number;
   sincePromotionMsMax: number;
   failures: number;
@@ -25,24 +22,20 @@ const emptySum = (): FailoverSum => ({
   faults: 0,
   deletions: 0,
   afterRevocation: 0,
-  stale: 0,
-  lost: 0,
-  violations: 0,
+  violations: { stale: 0, lost: 0, unacknowledged: 0 },
   withoutVerdictMsMax: 0,
   sincePromotionMsMax: 0,
   failures: 0,
   examples: [],
 });
 
-export function addFailover(sums: FailoverSums, { fault, report, stale, lost, outage }: FailoverResult): void {
+export function addFailover(sums: FailoverSums, { fault, report, violations, outage }: FailoverResult): void {
   const sum = sums.get(fault.name) ?? emptySum();
   sums.set(fault.name, sum);
   sum.faults++;
   sum.deletions += report.deletions.acknowledged;
   sum.afterRevocation += report.verifications.afterRevocation;
-  sum.stale += stale;
-  sum.lost += lost;
-  sum.violations += report.violations;
+  for (const kind of Object.keys(violations) as ViolationKind[]) sum.violations[kind] += violations[kind];
   sum.withoutVerdictMsMax = Math.max(sum.withoutVerdictMsMax, outage.withoutVerdictMs);
   sum.sincePromotionMsMax = Math.max(sum.sincePromotionMsMax, outage.sincePromotionMs);
   sum.failures += outage.failures;
@@ -56,7 +49,7 @@ const columns = [
   'verifications that started after a revocation',
   'stale acceptances',
   'lost deletions',
-  'other violations',
+  'contradictions of changes without a response',
   'longest time without a verdict',
   'from the promotion to verdicts of all instances, at most',
 ] as const;
@@ -69,8 +62,8 @@ export function failoverRows(sums: FailoverSums, wanted: number): readonly (read
   const rows = Object.values<FailoverFault>(failoverFaults).map(({ name, isPlanned = false }) => {
     const sum = sums.get(name);
     if (!sum) return [name, 'not tried', ...columns.slice(2).map(() => '')];
-    const { faults, deletions, afterRevocation, stale, lost, violations, withoutVerdictMsMax, sincePromotionMsMax } =
-      sum;
+    const { faults, deletions, afterRevocation, withoutVerdictMsMax, sincePromotionMsMax } = sum;
+    const { stale, lost, unacknowledged } = sum.violations;
     return [
       isPlanned ? `${name}; failed requests: ${bold(sum.failures > 0, sum.failures)}` : name,
       bold(faults < wanted, faults),
@@ -78,7 +71,7 @@ export function failoverRows(sums: FailoverSums, wanted: number): readonly (read
       String(afterRevocation),
       bold(stale > 0, stale),
       bold(lost > 0, lost),
-      bold(violations > stale + lost, violations - stale - lost),
+      String(unacknowledged),
       seconds(withoutVerdictMsMax),
       bold(sincePromotionMsMax > resumedSeconds * 1000, seconds(sincePromotionMsMax)),
     ];

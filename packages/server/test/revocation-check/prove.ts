@@ -285,9 +285,9 @@ async function publishFailovers(times: number): Promise<boolean> {
       rounds: Math.floor((times + index) / clusters),
       onResult: (result) => {
         addFailover(sums, result);
-        const { fault, stale, lost, outage } = result;
+        const { fault, violations, outage } = result;
         process.stderr.write(
-          `${minutesNow()} min, ${fault.name}: ${stale} stale, ${lost} lost, ${outage.withoutVerdictMs.toFixed()} ms without a verdict, ${outage.sincePromotionMs.toFixed()} ms of them after the promotion, ${outage.failures} failed requests\n`,
+          `${minutesNow()} min, ${fault.name}: ${JSON.stringify(violations)}, ${outage.withoutVerdictMs.toFixed()} ms without a verdict, ${outage.sincePromotionMs.toFixed()} ms of them after the promotion, ${outage.failures} failed requests\n`,
         );
       },
     }),

@@ -1,5 +1,5 @@
 /** Runs the workload of the revocation check on a cluster while faults happen. */
-import type { Checker } from '../../revocation-check/checker.ts';
+import type { Violation } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
@@ -20,8 +20,8 @@ export interface FaultRunOptions {
   readonly isOver?: (violations: number) => boolean;
   /** Called after each fault. */
   readonly onFault?: (fault: Fault) => void;
-  /** Called after the run. */
-  readonly onFinished?: (checker: Checker) => void;
+  /** @param isAtEnd whether lists or the audit log show it, after the last verification */
+  readonly onViolation?: (violation: Violation, isAtEnd: boolean) => void;
 }
 
 export const narrowingsDefault = 1;
@@ -40,6 +40,8 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     ...options.workload,
   });
   const { checker } = workload;
+  let isAtEnd = false;
+  checker.onViolation = (violation) => options.onViolation?.(violation, isAtEnd);
   const end = new AbortController();
   const running = workload.run({ signal: end.signal });
   let failure: unknown;
@@ -67,7 +69,6 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     await running;
     workload.close();
   }
-  const report = await workload.finish();
-  options.onFinished?.(checker);
-  return report;
+  isAtEnd = true;
+  return workload.finish();
 }
