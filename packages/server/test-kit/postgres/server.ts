@@ -62,17 +62,18 @@ export class PostgresServer implements AsyncDisposable {
 
   /**
    * Starts a streaming standby with a copy of the primary's data. This restarts the primary, whose commits then wait until the
-   * standby has flushed them.
+   * standby has flushed them. The primary may be a standby itself: its commits wait after its promotion.
    */
-  static async startStandbyOf(primary: PostgresServer): Promise<PostgresServer> {
+  static async startStandbyOf(primary: PostgresServer, name = 'standby'): Promise<PostgresServer> {
     const standby = new PostgresServer({}, primary.#secret);
     try {
-      await standby.#copy(primary);
+      await standby.#copy(primary, name);
       await standby.startAgain();
       const databases = new PostgresDatabases(primary.url());
-      await databases.run(`alter system set synchronous_standby_names = '*'`);
+      await databases.run(`alter system set synchronous_standby_names = '${name}'`);
       await databases.run('select pg_reload_conf()');
-      const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
+      const confirming = `select from pg_stat_replication
+        where state = 'streaming' and (sync_state = 'sync' or pg_is_in_recovery())`;
       await until('the standby confirms commits', async () => (await databases.all(confirming)).length === 1);
       return standby;
     } catch (error) {
@@ -97,6 +98,11 @@ export class PostgresServer implements AsyncDisposable {
 
   createDatabase(): Promise<TestDatabase> {
     return new PostgresDatabases(this.url()).createDatabase();
+  }
+
+  /** Makes a standby a primary. */
+  async promote(): Promise<void> {
+    await new PostgresDatabases(this.url()).run('select pg_promote()');
   }
 
   /** A fast shutdown, which cuts connections and writes commits to the disk. */
@@ -173,14 +179,14 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /** Stops the primary during the copy, because its files are consistent only then. */
-  async #copy(primary: PostgresServer): Promise<void> {
+  async #copy(primary: PostgresServer, name: string): Promise<void> {
     this.#findBinaries();
     await primary.stop();
     const { status, stderr } = spawnSync('cp', ['-Rp', primary.#data, this.#data], { encoding: 'utf8' });
     await primary.startAgain();
     if (status !== 0) throw new Error(`PostgreSQL’s data could not be copied: ${stderr}`);
     const { hostname, port, username, password } = new URL(primary.url());
-    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
+    const source = `host=${hostname} port=${port} user=${username} password=${password} application_name=${name}`;
     writeFileSync(join(this.#data, 'postgresql.conf'), `primary_conninfo = '${source}'\n`, { flag: 'a' });
     writeFileSync(join(this.#data, 'standby.signal'), '');
   }

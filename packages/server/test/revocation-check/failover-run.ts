@@ -11,6 +11,9 @@ import { ordinaryRun } from './mutant-run.ts';
 import { runWithFaults } from './run-with-faults.ts';
 import { VerdictWatch, type Outage } from './verdict-watch.ts';
 
+/** Half of that of other runs: several clusters run beside each other. */
+const concurrency = 8;
+
 /**
  * `stale`: what was observed contradicts an acknowledged change. `lost`: so does the state at the end of the run.
  * `unacknowledged`: a change without a response was observed, and then not, or earlier than it was requested again.
@@ -46,7 +49,7 @@ export async function runFailovers({ rounds, faults, onResult }: FailoverRunOpti
   await using cluster = await Cluster.start({
     instances: 2,
     postgres: patroni,
-    environment: { KEYREEVE_LOG_LEVEL: 'error' },
+    environment: { KEYREEVE_LOG_LEVEL: 'error', KEYREEVE_DATABASE_FAILOVER: 'unfenced' },
   });
   for (let round = 0; round < rounds; round++)
     for (const fault of faults ?? possibleFaults(patroni)) onResult(await runFailover(cluster, fault));
@@ -61,6 +64,7 @@ async function runFailover(cluster: Cluster, fault: FailoverFault): Promise<Fail
   try {
     const report = await runWithFaults(cluster, {
       ...ordinaryRun,
+      concurrency,
       faults: [asFault(fault, (ms) => (promotedMs = ms))],
       onViolation: (violation, isAtEnd) => violations[kindOf(violation, isAtEnd)]++,
     });

@@ -271,7 +271,7 @@ async function publishLong(minutes: number): Promise<boolean> {
 }
 
 /** Beside each other: most of the time of a fault is the wait for the expiry of the leader’s key. */
-const clustersAtOnce = 3;
+const clustersAtOnce = 4;
 
 /** @param times of each fault @returns whether it passed */
 async function publishFailovers(times: number): Promise<boolean> {
