@@ -1,4 +1,5 @@
 /** Runs the workload of the revocation check on a cluster while faults happen. */
+import type { Violation } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
@@ -20,6 +21,8 @@ export interface FaultRunOptions {
   readonly isOver?: (violations: number) => boolean;
   /** Called after each fault. */
   readonly onFault?: (fault: Fault) => void;
+  /** @param isAtEnd whether lists or the audit log show it, after the last verification */
+  readonly onViolation?: (violation: Violation, isAtEnd: boolean) => void;
 }
 
 export const narrowingsDefault = 1;
@@ -39,6 +42,8 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     ...options.workload,
   });
   const { checker } = workload;
+  let isAtEnd = false;
+  checker.onViolation = (violation) => options.onViolation?.(violation, isAtEnd);
   const end = new AbortController();
   const running = workload.run({ signal: end.signal });
   let failure: unknown;
@@ -66,5 +71,6 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     await running;
     workload.close();
   }
+  isAtEnd = true;
   return workload.finish();
 }
