@@ -49,6 +49,8 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl create job', cluster],
     ['kubectl scale', cluster],
     ['file=/backups', cluster],
+    ['grant pg_read_all_stats', 'foundation/database/test/earlier-primary runs without and with this right'],
+    ['keyreeve doctor  ', 'needs a standby; foundation/database/test/earlier-primary checks what doctor reports'],
   ],
   'backup.md': [
     ['keyreeve backup --to backups/', run],
