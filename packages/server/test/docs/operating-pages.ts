@@ -51,6 +51,7 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['file=/backups', cluster],
     ['grant pg_read_all_stats', 'foundation/database/test/earlier-primary runs without and with this right'],
     ['keyreeve doctor  ', 'needs a standby; foundation/database/test/earlier-primary checks what doctor reports'],
+    ['keyreeve journal replay', 'needs a standby; the page about backups runs the command'],
   ],
   'backup.md': [
     ['keyreeve backup --to backups/', run],
