@@ -49,9 +49,9 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl create job', cluster],
     ['kubectl scale', cluster],
     ['file=/backups', cluster],
-    ['grant pg_read_all_stats', 'foundation/database/test/earlier-primary runs without and with this right'],
-    ['keyreeve doctor  ', 'needs a standby; foundation/database/test/earlier-primary checks what doctor reports'],
-    ['keyreeve journal replay', 'needs a standby; the page about backups runs the command'],
+    ['grant pg_read_all_stats', 'needs a standby; test/revocation-check/earlier-primary runs with this right'],
+    ['keyreeve doctor  ', 'needs a standby, like test/revocation-check/earlier-primary'],
+    ['keyreeve journal replay', 'needs a standby, like test/revocation-check/earlier-primary'],
   ],
   'backup.md': [
     ['keyreeve backup --to backups/', run],
