@@ -1,53 +1,78 @@
-/** Unchanged clients with a key as Basic credential, through the proxies of `docs/forward-auth/`: git and pip. */
+/** Unchanged clients with a key as Basic credential, through the proxies of `docs/forward-auth/`: git, pip, skopeo and Maven. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { programMsMax } from '../../test-kit/time-limits.ts';
+import { basicClients, download, serveFiles, type BasicClient, type Credential } from './basic-clients.ts';
 import { startKeyreeve } from './forward-auth-server.ts';
 import { installedProgram } from './proxy-kit.ts';
 import { proxies } from './proxy-programs.ts';
 import { runChecks, type Checks } from './proxy-run.ts';
 import type { ProxySetup } from './proxy-setup.ts';
 
-/** The arguments of a client that requests a URL below the given one. It fails, because the backend is no server of its kind. */
-const clients: Readonly<Record<string, (url: string) => readonly string[]>> = {
-  git: (url) => ['-c', 'credential.helper=', 'ls-remote', `${url}/billing.git`],
-  pip3: (url) => ['download', '--no-cache-dir', '--retries=0', '--no-input', `--index-url=${url}/simple`, 'billing'],
-};
-
-/** The identities of the requests that reach the backend. */
-async function reached({ url, backend }: ProxySetup, program: string, credential: string): Promise<readonly string[]> {
-  const args = clients[program]?.(url.replace('http://', `http://${credential}@`)) ?? [];
-  const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', no_proxy: '*' };
-  const child = spawn(program, args, { stdio: 'ignore', env, timeout: programMsMax });
-  await once(child, 'close');
-  return backend
-    .takeRequests()
-    .map(({ headers }) => headers.find(([name]) => name.toLowerCase() === 'x-keyreeve-nickname')?.[1] ?? 'nobody');
+/** @returns whether the client has downloaded its file, and the identities of the requests that reached the backend */
+async function downloadThrough(
+  { url, backend }: ProxySetup,
+  client: BasicClient,
+  credential: Credential,
+): Promise<{ isDone: boolean; nicknames: ReadonlySet<unknown> }> {
+  const nicknames = new Set<unknown>();
+  backend.respondWith(serveFiles(client, ({ headers }) => void nicknames.add(headers['x-keyreeve-nickname'])));
+  const isDone = await download(client, url, credential);
+  backend.respondWith(undefined);
+  return { isDone, nicknames };
 }
 
-const checksOf = (program: string): Checks => ({
-  [`${program} sends a key as password or as user name, until its deletion`]: async (setup) => {
-    const { keyreeve } = setup;
-    const { id, key } = await keyreeve.createKey(`${program} ${setup.proxy.name}`);
-    for (const credential of [`ci:${key}`, `${key}:`]) {
-      const nicknames = await reached(setup, program, credential);
-      assert.ok(nicknames.length > 0, 'a request reached the backend');
-      for (const nickname of nicknames) assert.equal(nickname, encodeURIComponent(`${program} ${setup.proxy.name}`));
-    }
-    await keyreeve.deleteKey(id);
-    assert.deepEqual(await reached(setup, program, `ci:${key}`), []);
+const checksOf = (client: BasicClient): Checks => ({
+  [`${client.program} downloads with a key as password or as user name, until its deletion`]: async (setup) => {
+    const { id, nickname, key } = await setup.keyreeve.createKey(`${client.program} ${setup.proxy.name}`);
+    const nicknames = new Set([encodeURIComponent(nickname)]);
+    const asPassword = { user: 'ci', password: key };
+    assert.deepEqual(await downloadThrough(setup, client, asPassword), { isDone: true, nicknames });
+    const asUser = { user: key, password: '' };
+    if (client.needsPassword !== true)
+      assert.deepEqual(await downloadThrough(setup, client, asUser), { isDone: true, nicknames });
+    await setup.keyreeve.deleteKey(id);
+    const none = { isDone: false, nicknames: new Set() };
+    assert.deepEqual(await downloadThrough(setup, client, asPassword), none);
   },
 });
 
 for (const proxy of proxies)
-  test(`git and pip with a key as Basic credential, through ${proxy.name}`, async (t) => {
-    const programs = Object.keys(clients).filter((name) => installedProgram(t, name) !== undefined);
+  test(`clients with a key as Basic credential, through ${proxy.name}`, async (t) => {
+    const clients = basicClients.filter(
+      ({ program, isSlow }) => (!isSlow || proxy.name === 'nginx') && installedProgram(t, program) !== undefined,
+    );
     const keyreeve = await startKeyreeve(undefined, { KEYREEVE_FORWARD_BASIC: 'on' });
     try {
-      await runChecks(t, proxy, keyreeve, Object.assign({}, ...programs.map(checksOf)) as Checks);
+      await runChecks(t, proxy, keyreeve, Object.assign({}, ...clients.map(checksOf)) as Checks);
     } finally {
       await keyreeve.stop();
+    }
+  });
+
+for (const program of ['skopeo', 'mvn'])
+  test(`${program} reads only the first challenge of a line, so Basic is the first`, async (t) => {
+    const client = basicClients.find((each) => each.program === program);
+    if (!client || installedProgram(t, program) === undefined) return;
+    const credential = { user: 'ci', password: 'the-key' };
+    const expected = `Basic ${Buffer.from('ci:the-key').toString('base64')}`;
+    let challenges = '';
+    const server = createServer(
+      serveFiles(client, ({ headers }, response) => {
+        if (headers.authorization !== expected) response.writeHead(401, { 'www-authenticate': challenges }).end();
+      }),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    try {
+      challenges = 'Basic realm="keyreeve", charset="UTF-8", Bearer realm="keyreeve"';
+      assert.equal(await download(client, url, credential), true);
+      challenges = 'Bearer realm="keyreeve", Basic realm="keyreeve", charset="UTF-8"';
+      assert.equal(await download(client, url, credential), false);
+    } finally {
+      server.closeAllConnections();
+      server.close();
     }
   });
