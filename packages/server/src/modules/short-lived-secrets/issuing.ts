@@ -58,6 +58,16 @@ export function reasonAgainst(
   return addresses !== null && !ranges.contain(addresses, clientIp) ? 'address' : undefined;
 }
 
+/**
+ * Whether what proves the client may have been used before the last restore, which lost the record of its use.
+ * @param issuedAt seconds since 1970, by a clock that is ahead by at most `skewSeconds`
+ */
+export const mayPrecedeRestore = (
+  { restoredAt }: Pick<ExchangeState, 'restoredAt'>,
+  issuedAt: number,
+  skewSeconds: number,
+): boolean => restoredAt !== null && issuedAt * 1_000 < restoredAt + skewSeconds * 1_000;
+
 /** A new secret and its stored hash. */
 export function newSecret(hash: KeyedHash): { readonly secret: Secret; readonly stored: Buffer } {
   const secret = makeKey(shortLivedSecretPrefix);

@@ -23,6 +23,7 @@ import { findTrustStates, type TrustState } from './exchange-store.ts';
 import {
   currentOf,
   endOf,
+  mayPrecedeRestore,
   newSecret,
   previousOf,
   reasonAgainst,
@@ -159,9 +160,7 @@ export class TokenExchange {
     if (!isMatching) return 'claims';
     const reason = reasonAgainst(state, at, this.#ranges);
     if (reason || !used) return reason;
-    // The clock of the issuer may be ahead.
-    const latestMs = (state.restoredAt ?? -Infinity) + limits.identityTokenSkewSeconds * 1_000;
-    if (token.issuedAt * 1_000 < latestMs) return 'restored';
+    if (mayPrecedeRestore(state, token.issuedAt, limits.identityTokenSkewSeconds)) return 'restored';
     return (await isTokenUsed(this.#options.db, used)) ? 'used' : undefined;
   }
 
