@@ -72,7 +72,20 @@ const KeySet = Type.Object(
     additionalProperties: true,
     description:
       'A JWK set (RFC 7517) of public keys, for an issuer that this server cannot reach. Absent: it is fetched from the `jwks_uri` of the issuer’s metadata',
-    examples: [{ keys: [{ kty: 'RSA', kid: 'a1', n: 'tVKUtcx…', e: 'AQAB' }] }],
+    // RFC 7517 appendix A.1.
+    examples: [
+      {
+        keys: [
+          {
+            kty: 'EC',
+            crv: 'P-256',
+            x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+            y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+            kid: 'a1',
+          },
+        ],
+      },
+    ],
   },
 );
 

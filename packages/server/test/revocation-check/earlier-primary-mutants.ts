@@ -9,7 +9,6 @@ export interface EarlierPrimaryMutant {
 }
 
 const proof = 'foundation/database/primary-proof.ts';
-const writes = 'foundation/database/proof-writes.ts';
 
 const timelineIgnored: readonly Edit[] = [
   {
@@ -32,17 +31,6 @@ export const earlierPrimaryMutants: readonly EarlierPrimaryMutant[] = [
         file: proof,
         find: `const holds = (atMs: number): boolean => now - atMs <= this.#options.validMs;`,
         replace: `const holds = (atMs: number): boolean => now >= atMs;`,
-      },
-    ],
-    isCutOff: true,
-  },
-  {
-    name: 'a proof of the primary by a write that no standby has acknowledged',
-    edits: [
-      {
-        file: writes,
-        find: `      const lack = await this.#lackOfProof(client);`,
-        replace: `      const lack = await this.#lackOfProof(client).catch(() => undefined);`,
       },
     ],
     isCutOff: true,

@@ -127,11 +127,13 @@ export class Issuers {
       recordedOf: ({ recorded }) => recorded,
       repetition: {
         pending: this.pending,
-        of: ({ before: { id, updatedAt } }) => {
+        of: ({ before }) => {
+          const { id, updatedAt } = before;
           const repeatTx = async (tx: Transaction): Promise<void> => {
             const found = await store.lockIssuerTx(tx, id);
-            // A later change has seen the state before this one, and has replaced it.
-            if (found?.updatedAt === updatedAt) await this.#changeTx(tx, act, found, request);
+            // This change or a later narrowing has happened.
+            if (found?.version !== before.version) return;
+            await this.#changeTx(tx, act, found, withoutReplaced(request, settingsOf(before), settingsOf(found)));
           };
           return [{ id, kind: `change ${updatedAt} ${JSON.stringify(request)}`, txs: [repeatTx] }];
         },
@@ -208,9 +210,8 @@ export class Issuers {
       const now = clock.now();
       await assertSessionValidTx(tx, { principal, now });
       const before = await lockTx(tx, { id });
-      const at = Math.max(now, before.updatedAt + 1);
-      await store.raiseRefreshesTx(tx, id, at);
-      await recordTx(tx, { principal, now: at }, before, { action: 'issuer.refreshed', details: {} });
+      await store.raiseRefreshesTx(tx, id);
+      await recordTx(tx, { principal, now }, before, { action: 'issuer.refreshed', details: {} });
       return { ...before, refreshes: before.refreshes + 1 };
     });
     return this.keySets.show(refreshed);
@@ -235,6 +236,12 @@ export class Issuers {
 
 /** From 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
 export const randomIssuerId = (): number => randomInt(2 ** 26) * 2 ** 27 + randomInt(1, 2 ** 27);
+
+/** The members of a change whose values a later change has not replaced. */
+function withoutReplaced(request: IssuerChangeBody, before: IssuerSettings, found: IssuerSettings): IssuerChangeBody {
+  const replaced = new Set<string>(changedMembers(before, found));
+  return Object.fromEntries(Object.entries(request).filter(([name]) => !replaced.has(name)));
+}
 
 /** @throws DomainError `issuer_not_found` */
 async function lockTx(tx: Transaction, { id, accountId }: IssuerAt): Promise<CountedIssuerRow> {

@@ -37,7 +37,13 @@ export const endOf = (
   now: number,
   tokenEndsAt: number = Infinity,
 ): number =>
-  Math.min(now + limits.shortLivedSecretSeconds * 1_000, expiresAt ?? Infinity, endsAt ?? Infinity, tokenEndsAt);
+  Math.min(
+    now + limits.shortLivedSecretSeconds * 1_000,
+    expiresAt ?? Infinity,
+    endsAt ?? Infinity,
+    // The database stores whole milliseconds. RFC 7519 allows fractions of them.
+    Math.floor(tokenEndsAt),
+  );
 
 export const secondsUntil = (end: number, now: number): number => Math.floor((end - now) / 1_000);
 
