@@ -31,7 +31,13 @@ const dynamic = {
   postgresql: {
     use_pg_rewind: true,
     use_slots: true,
-    parameters: { max_connections: 200, max_wal_size: '128MB', min_wal_size: '4MB', wal_keep_size: '32MB' },
+    parameters: {
+      max_connections: 200,
+      max_wal_size: '128MB',
+      min_wal_size: '4MB',
+      wal_keep_size: '32MB',
+      wal_sender_timeout: '5s',
+    },
   },
 };
 

@@ -89,10 +89,8 @@ export class Cluster implements AsyncDisposable {
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
     const { KEYREEVE_SCOPES = 'open', KEYREEVE_DATABASE_FAILOVER = 'fenced' } = environment;
     const patroni = postgres instanceof PatroniCluster ? postgres : undefined;
-    // Through HAProxy, which finds the leader by itself.
-    const canariesUrl = patroni?.urlFor(1, databaseUrl) ?? databaseUrl;
     const opened = await openCanaries({
-      KEYREEVE_DATABASE_URL: canariesUrl,
+      KEYREEVE_DATABASE_URL: databaseUrl,
       KEYREEVE_SCOPES,
       KEYREEVE_DATABASE_FAILOVER,
       ...shared,

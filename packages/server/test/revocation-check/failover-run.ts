@@ -8,7 +8,7 @@ import { PatroniCluster } from '../../test-kit/patroni/patroni-cluster.ts';
 import { Cluster } from './cluster.ts';
 import { asFault, possibleFaults, type FailoverFault } from './failover-faults.ts';
 import { ordinaryRun } from './mutant-run.ts';
-import { runWithFaults } from './run-with-faults.ts';
+import { onceAvailable, runWithFaults } from './run-with-faults.ts';
 import { VerdictWatch, type Outage } from './verdict-watch.ts';
 
 /** Half of that of other runs: several clusters run beside each other. */
@@ -56,8 +56,11 @@ export async function runFailovers({ rounds, faults, onResult }: FailoverRunOpti
 }
 
 async function runFailover(cluster: Cluster, fault: FailoverFault): Promise<FailoverResult> {
-  const { id } = await cluster.canaries.newAccount();
-  const { secret } = await cluster.canaries.newCallerKey(id);
+  const { canaries } = cluster;
+  const { secret } = await onceAvailable('a key is created', async () => {
+    const { id } = await canaries.newAccount();
+    return canaries.newCallerKey(id);
+  });
   const watch = new VerdictWatch(cluster.urls, secret);
   let promotedMs = Infinity;
   const violations = { stale: 0, lost: 0, unacknowledged: 0 };

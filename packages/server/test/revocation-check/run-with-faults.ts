@@ -2,6 +2,7 @@
 import type { Violation } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
+import { isUnavailable } from '../../src/foundation/database/unavailable.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import type { Cluster } from './cluster.ts';
@@ -32,15 +33,17 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
   const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
   const { narrowingsBetween = narrowingsDefault } = options;
   const { canaries, urls: instances, verificationUrls } = cluster;
-  const workload = await Workload.prepare({
-    instances,
-    verificationUrls,
-    canaries,
-    concurrency,
-    timeoutMs: programMsMax,
-    scenarios: [(more) => runRefreshScenario(cluster, more)],
-    ...options.workload,
-  });
+  const workload = await onceAvailable('the accounts of the workload are created', () =>
+    Workload.prepare({
+      instances,
+      verificationUrls,
+      canaries,
+      concurrency,
+      timeoutMs: programMsMax,
+      scenarios: [(more) => runRefreshScenario(cluster, more)],
+      ...options.workload,
+    }),
+  );
   const { checker } = workload;
   let isAtEnd = false;
   checker.onViolation = (violation) => options.onViolation?.(violation, isAtEnd);
@@ -72,5 +75,21 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     workload.close();
   }
   isAtEnd = true;
-  return workload.finish();
+  return workload.finish((read) => onceAvailable('the audit log is read', read));
+}
+
+/** Repeats what fails while this process has connections to a database that an earlier fault has ended. */
+export async function onceAvailable<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+  let result: { readonly value: T } | undefined;
+  await until(what, async () => {
+    try {
+      result = { value: await attempt() };
+      return true;
+    } catch (error) {
+      if (isUnavailable(error)) return false;
+      throw error;
+    }
+  });
+  if (!result) throw new Error(`${what}: without a result`);
+  return result.value;
 }
