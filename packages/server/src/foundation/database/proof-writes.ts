@@ -106,8 +106,8 @@ export class ProofWrites {
   }
 
   /**
-   * A process that starts cannot know how long the timeline exists. A lock tells it that another process has waited: locks are
-   * not replicated, so the lock of one server says nothing about another.
+   * A process that starts cannot know how long the timeline exists. A lock tells it that another process has waited. Locks
+   * are not replicated, so a promoted server does not have those of the earlier primary.
    */
   async #shareSettled(client: PoolClient, server: ServerIdentity): Promise<void> {
     const { proof } = this.#options;
