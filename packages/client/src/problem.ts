@@ -104,7 +104,7 @@ export function problemResponse(
   };
 }
 
-/** With a Basic challenge in a 401, the first one of the line: docker and Maven read no other. */
+/** With a Basic challenge in a 401, the first one of the line: skopeo and Maven read no other. */
 export function withBasic(refusal: Refusal): Refusal {
   const challenge = refusal.headers['WWW-Authenticate'];
   if (refusal.status !== 401 || challenge === undefined) return refusal;

@@ -101,7 +101,7 @@ def problem(code: str, scopes: Sequence[str] = (), more: Sequence[tuple[str, str
 
 
 def with_basic(refusal: Refusal) -> Refusal:
-    """With a Basic challenge in a 401, the first one of the line: docker and Maven read no other."""
+    """With a Basic challenge in a 401, the first one of the line: skopeo and Maven read no other."""
     if refusal.status != 401:
         return refusal
     headers = ((name, _BASIC + value if name == "WWW-Authenticate" else value) for name, value in refusal.headers)

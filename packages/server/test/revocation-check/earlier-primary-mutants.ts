@@ -9,6 +9,7 @@ export interface EarlierPrimaryMutant {
 }
 
 const proof = 'foundation/database/primary-proof.ts';
+const writes = 'foundation/database/proof-writes.ts';
 
 const timelineIgnored: readonly Edit[] = [
   {
@@ -31,6 +32,18 @@ export const earlierPrimaryMutants: readonly EarlierPrimaryMutant[] = [
         file: proof,
         find: `const holds = (atMs: number): boolean => now - atMs <= this.#options.validMs;`,
         replace: `const holds = (atMs: number): boolean => now >= atMs;`,
+      },
+    ],
+    isCutOff: true,
+  },
+  {
+    name: 'a proof of the primary by a write that no standby has acknowledged',
+    edits: [
+      {
+        file: writes,
+        find: `      const lack = await this.#lackOfProof(client);`,
+        replace: `      const lack = undefined as string | undefined;
+      void this.#lackOfProof(client).catch(() => undefined);`,
       },
     ],
     isCutOff: true,

@@ -32,11 +32,11 @@ export function collectDatabase(registry: Registry, db: MeasuredDb): void {
     labelNames: ['state'],
     read: () => by('state', { ...db.connections }),
   });
-  // Without a proof, no value.
   const { primaryProof: proof } = db;
   addGauge(registry, {
     name: 'keyreeve_postgres_primary_proof_age_seconds',
     help: 'Time since PostgreSQL was last proven to be the newest primary, with `KEYREEVE_DATABASE_FAILOVER=unfenced`',
+    // Infinity before the first proof.
     read: () => (proof ? [{ value: (proof.ageMs ?? Infinity) / 1_000 }] : []),
   });
   addCounter(registry, {

@@ -3,10 +3,11 @@
  * those of one service account. A change that accepts fewer tokens ends the short-lived secrets that were issued for tokens of the
  * issuer: they name the version of the issuer, which every verification compares.
  */
-import { hash, randomInt } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { limits, type IssuerChangeBody, type NewIssuerBody } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { randomNumberId } from '../../foundation/number-id.ts';
 import type { AddressGuard } from '../../foundation/outgoing/address-guard.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
@@ -82,7 +83,7 @@ export class Issuers {
   async add(principal: Principal, accountId: string | null, request: NewIssuerBody): Promise<CountedIssuerRow> {
     const { db, clock } = this.#options;
     const now = clock.now();
-    const storeTx = this.prepare({ principal, now }, { id: randomIssuerId(), accountId }, request);
+    const storeTx = this.prepare({ principal, now }, { id: randomNumberId(), accountId }, request);
     if (accountId !== null) await assertMayActFor(db, principal, accountId);
     return db.transaction(storeTx);
   }
@@ -233,9 +234,6 @@ export class Issuers {
     await countManagedChangeTx(tx, this.#options.managedChanges, principal, now);
   }
 }
-
-/** From 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
-export const randomIssuerId = (): number => randomInt(2 ** 26) * 2 ** 27 + randomInt(1, 2 ** 27);
 
 /** The members of a change whose values a later change has not replaced. */
 function withoutReplaced(request: IssuerChangeBody, before: IssuerSettings, found: IssuerSettings): IssuerChangeBody {

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-/** Texts as they are stored; {@link issuerOf} in issuer.ts reads them. */
+/** Texts as they are stored; `settingsOf` in issuer.ts reads them. */
 export interface IssuerRow {
   readonly id: number;
   /** The service account whose keys may trust it; null: keys of all accounts. */

@@ -1,5 +1,6 @@
 /** A change of an issuer that removes rights ends the short-lived secrets that were issued for its tokens, and no other change does. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { IssuerChangeBody } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
@@ -93,6 +94,16 @@ onEachDatabase(
     }
   },
 );
+
+test('a fixed JWK set narrows if it lacks a key, or takes the place of a fetched one', () => {
+  const before = settingsOf(rowOf({ url: 'https://id.example.com' }, { jwks: JSON.stringify({ keys: [rsa.jwk] }) }));
+  const jwksOf = (jwks: typeof before.jwks): string[] => narrowedMembers(before, { ...before, jwks });
+  const added = newIssuerKey('ES256').jwk;
+  assert.deepEqual(jwksOf({ keys: [added, rsa.jwk] }), []);
+  assert.deepEqual(jwksOf({ keys: [added] }), ['jwks']);
+  assert.deepEqual(jwksOf(null), ['jwks']);
+  assert.deepEqual(narrowedMembers({ ...before, jwks: null }, before), ['jwks']);
+});
 
 onEachDatabase('a removal ends the secrets at once, and an issuer that is added later revives none', async ({ db }) => {
   await using at = await fixture(db);
