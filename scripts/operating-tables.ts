@@ -24,6 +24,7 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_database_commits_total: '`failed` rises: free disk space, or check PostgreSQL',
   keyreeve_database_errors_total: 'rises: read `refused` in the log',
   keyreeve_postgres_connections: '`active` stays at 12 for each instance: PostgreSQL is slow',
+  keyreeve_postgres_primary_proof_age_seconds: 'above 15 (`503`): no standby confirms writes',
   keyreeve_event_loop_delay_max_seconds: 'above 0.1: add an instance',
   keyreeve_outbox_oldest_seconds: 'retries end after [three days](mail.md#when-the-mail-server-is-down)',
   keyreeve_outbox_attempts_total: '`failed` rises: read `outbox_failed`',

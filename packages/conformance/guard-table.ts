@@ -57,8 +57,12 @@ export interface GuardTable {
 
 export const guardTable = JSON.parse(readFileSync(new URL('guards.json', import.meta.url), 'utf8')) as GuardTable;
 
-/** Replaces `{name}` in every text of a value. @param texts by name */
+/** Replaces `{name}`, and then `base64(…)`, in every text of a value. @param texts by name */
 export const fillIn = <T>(value: T, texts: Readonly<Record<string, string>>): T =>
   JSON.parse(JSON.stringify(value), (_, part: unknown) =>
-    typeof part === 'string' ? part.replaceAll(/\{(\w+)\}/g, (all, name: string) => texts[name] ?? all) : part,
+    typeof part === 'string'
+      ? part
+          .replaceAll(/\{(\w+)\}/g, (all, name: string) => texts[name] ?? all)
+          .replaceAll(/base64\(([^)]*)\)/g, (_all, text: string) => Buffer.from(text).toString('base64'))
+      : part,
   ) as T;

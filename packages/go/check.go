@@ -15,13 +15,17 @@ type CheckOptions struct {
 	Cost *int
 	// Whether the response to an accepted request gets RateLimit and RateLimit-Policy.
 	RateLimitFields bool
+	// Whether an API key may also be a Basic credential, for docker, Maven, pip and git: the password with any user name, or the user
+	// name with an empty password. A browser shows a sign-in dialog for the challenge.
+	Basic bool
 }
 
 // Check checks the requests of an application, with any framework. Any number of goroutines can use it.
 type Check struct {
-	client     *Client
-	conditions Options
-	passesOn   bool
+	client       *Client
+	conditions   Options
+	passesOn     bool
+	acceptsBasic bool
 }
 
 // Accepted is the outcome of a request with an accepted credential.
@@ -43,7 +47,7 @@ func (c *Client) NewCheck(options CheckOptions) (*Check, error) {
 	if err := conditions.check(); err != nil {
 		return nil, err
 	}
-	return &Check{c, conditions, options.RateLimitFields}, nil
+	return &Check{c, conditions, options.RateLimitFields, options.Basic}, nil
 }
 
 // Request checks a request with a question that the service receives after this call. Exactly one of the results is not nil.
@@ -54,8 +58,16 @@ func (c *Client) NewCheck(options CheckOptions) (*Check, error) {
 //
 // The refusal is 401, 403 or 429, and 503 if the result is not known within 3 s or before the context ends.
 func (c *Check) Request(ctx context.Context, header map[string][]string, address string) (*Accepted, *Refusal) {
+	accepted, refused := c.request(ctx, header, address)
+	if refused != nil && c.acceptsBasic {
+		refused.addBasic()
+	}
+	return accepted, refused
+}
+
+func (c *Check) request(ctx context.Context, header map[string][]string, address string) (*Accepted, *Refusal) {
 	conditions := c.conditions
-	presented, code := credentialOf(header)
+	presented, code := credentialOf(header, c.acceptsBasic)
 	if code != "" {
 		return nil, problem(code, conditions.Scopes)
 	}
@@ -68,8 +80,8 @@ func (c *Check) Request(ctx context.Context, header map[string][]string, address
 		return nil, unavailableRefusal(err)
 	case !result.Valid:
 		return nil, refusalOf(result, conditions.Scopes)
-	case presented.isAPIKeyHeader && result.Type != typeAPIKey:
-		// As at `/auth/forward`: X-API-Key is for API keys only.
+	case presented.isKeyOnly && result.Type != typeAPIKey:
+		// As at `/auth/forward`.
 		return nil, problem(problemInvalidCredential, conditions.Scopes)
 	}
 	accepted := &Accepted{Result: result, Header: http.Header{}}

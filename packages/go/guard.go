@@ -17,6 +17,8 @@ type GuardOptions struct {
 	Cost *int
 	// Whether the response to an accepted request gets RateLimit and RateLimit-Policy.
 	RateLimitFields bool
+	// As in [CheckOptions].
+	Basic bool
 	// Returns the client IP, if a proxy is in front of the server. Text that is not an IP address counts as none. Default: the peer
 	// of the connection.
 	Address func(*http.Request) string
@@ -37,7 +39,9 @@ func ResultFrom(ctx context.Context) (Result, bool) {
 //
 // Guard panics for options that the service rejects, like [http.ServeMux.Handle] does for a pattern.
 func (c *Client) Guard(options GuardOptions) func(http.Handler) http.Handler {
-	check, err := c.NewCheck(CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields})
+	check, err := c.NewCheck(
+		CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields, options.Basic},
+	)
 	if err != nil {
 		panic(err)
 	}

@@ -25,7 +25,7 @@ func GitHubToken(ctx context.Context, audience string) (string, error) {
 	query := target.Query()
 	query.Set("audience", audience)
 	target.RawQuery = query.Encode()
-	text, err := readToken(ctx, target.String(), http.Header{"Authorization": {"Bearer " + token}})
+	text, err := readToken(ctx, http.DefaultTransport, target.String(), http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
 		return "", fmt.Errorf("GitHubToken: %w", err)
 	}
@@ -44,7 +44,8 @@ func GoogleToken(ctx context.Context, audience string) (string, error) {
 	}
 	query := url.Values{"audience": {audience}, "format": {"full"}}.Encode()
 	target := "http://" + host + "/computeMetadata/v1/instance/service-accounts/default/identity?" + query
-	text, err := readToken(ctx, target, http.Header{"Metadata-Flavor": {"Google"}})
+	// The default transport can send plain HTTP, and so the token, to a proxy of the environment.
+	text, err := readToken(ctx, &http.Transport{DisableKeepAlives: true}, target, http.Header{"Metadata-Flavor": {"Google"}})
 	if err != nil {
 		return "", fmt.Errorf("GoogleToken: %w", err)
 	}
@@ -59,8 +60,8 @@ func TokenFromFile(path string) IdentityTokenFunc {
 }
 
 // readToken returns an error without the header and the content.
-func readToken(ctx context.Context, target string, header http.Header) (string, error) {
-	received, err := roundTrip(ctx, http.DefaultTransport, http.MethodGet, target, header, "")
+func readToken(ctx context.Context, transport http.RoundTripper, target string, header http.Header) (string, error) {
+	received, err := roundTrip(ctx, transport, http.MethodGet, target, header, "")
 	if err != nil {
 		return "", err
 	}

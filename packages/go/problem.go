@@ -145,6 +145,13 @@ func challengeOf(code string, scopes []string) string {
 	}
 }
 
+// addBasic adds a Basic challenge to a 401, as the first one of the line: skopeo and Maven read no other.
+func (r *Refusal) addBasic() {
+	if r.Status == http.StatusUnauthorized {
+		r.Header.Set("WWW-Authenticate", `Basic realm="keyreeve", charset="UTF-8", `+r.Header.Get("WWW-Authenticate"))
+	}
+}
+
 // The result of the verification is not known.
 func unavailableRefusal(cause error) *Refusal {
 	refused := problem(problemUnavailable, nil)

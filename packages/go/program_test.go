@@ -36,6 +36,7 @@ type programOptions struct {
 type programGuardOptions struct {
 	programOptions
 	RateLimitFields bool `json:"rateLimitFields"`
+	Basic           bool `json:"basic"`
 }
 
 type programLine struct {
@@ -87,7 +88,7 @@ var guardedApplications = map[string]func(*Client, programGuardOptions) http.Han
 	"net/http": func(client *Client, options programGuardOptions) http.Handler {
 		protect := client.Guard(GuardOptions{
 			Scopes: options.Scopes, Environments: options.Environments, Cost: options.Cost,
-			RateLimitFields: options.RateLimitFields,
+			RateLimitFields: options.RateLimitFields, Basic: options.Basic,
 		})
 		return protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			result, _ := ResultFrom(r.Context())
@@ -96,7 +97,7 @@ var guardedApplications = map[string]func(*Client, programGuardOptions) http.Han
 	},
 	"core check": func(client *Client, options programGuardOptions) http.Handler {
 		check, err := client.NewCheck(
-			CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields},
+			CheckOptions{options.Scopes, options.Environments, options.Cost, options.RateLimitFields, options.Basic},
 		)
 		if err != nil {
 			log.Fatal(err)

@@ -3,7 +3,14 @@
  * a response with the service's problem document. All guards are built on it.
  */
 import type { Verifier } from './client.ts';
-import { limitFields, problemResponse, refusalResponse, unavailableResponse, type Refusal } from './problem.ts';
+import {
+  limitFields,
+  problemResponse,
+  refusalResponse,
+  unavailableResponse,
+  withBasic,
+  type Refusal,
+} from './problem.ts';
 import { assertOptions, isIpAddress } from './question.ts';
 import { credentialOf, type RequestHeaders } from './request-credential.ts';
 import type { AcceptedCredential } from './verification-result.ts';
@@ -17,6 +24,11 @@ export interface CheckOptions {
   readonly cost?: number | undefined;
   /** Whether the response to an accepted request gets `RateLimit` and `RateLimit-Policy`. Default: false. */
   readonly rateLimitFields?: boolean | undefined;
+  /**
+   * Whether an API key may also be a Basic credential, for docker, Maven, pip and git: the password with any user name, or the user
+   * name with an empty password. A browser shows a sign-in dialog for the challenge. Default: false.
+   */
+  readonly basic?: boolean | undefined;
 }
 
 /** Either `result` or `refusal` is set. */
@@ -39,19 +51,20 @@ export type Outcome =
 export type Check = (headers: RequestHeaders, address?: string) => Promise<Outcome>;
 
 /** @throws TypeError for options that the service rejects */
-export function newCheck(verifier: Verifier, { rateLimitFields = false, ...conditions }: CheckOptions = {}): Check {
+export function newCheck(verifier: Verifier, options: CheckOptions = {}): Check {
+  const { rateLimitFields = false, basic = false, ...conditions } = options;
   assertOptions(conditions);
   const { scopes = [] } = conditions;
+  const refused = (refusal: Refusal): Outcome => ({ refusal: basic ? withBasic(refusal) : refusal });
   return async (headers, address) => {
-    const presented = credentialOf(headers);
-    if ('problem' in presented) return { refusal: problemResponse(presented.problem) };
+    const presented = credentialOf(headers, basic);
+    if ('problem' in presented) return refused(problemResponse(presented.problem));
     try {
       const known = address !== undefined && isIpAddress(address) ? { address } : {};
       const result = await verifier.verify(presented.text, { ...conditions, ...known });
-      if (!result.valid) return { refusal: refusalResponse(result, scopes) };
-      // As at `/auth/forward`: X-API-Key is for API keys only.
-      if (presented.isApiKeyHeader && result.type !== 'api_key')
-        return { refusal: problemResponse('invalid_credential') };
+      if (!result.valid) return refused(refusalResponse(result, scopes));
+      // As at `/auth/forward`.
+      if (presented.isKeyOnly && result.type !== 'api_key') return refused(problemResponse('invalid_credential'));
       return { result, headers: rateLimitFields ? limitFields(result) : {} };
     } catch {
       // The client logs it.

@@ -30,8 +30,8 @@ export function guard(verifier: Verifier, options: CheckOptions = {}): Hook {
 
 /** Guards all routes of the instance that registers the plugin, and of the instances below it. */
 export async function keyreeve(app: FastifyInstance, options: CheckOptions & { verifier: Verifier }): Promise<void> {
-  const { verifier, scopes, environments, cost, rateLimitFields } = options;
-  app.addHook('onRequest', guard(verifier, { scopes, environments, cost, rateLimitFields }));
+  const { verifier, scopes, environments, cost, rateLimitFields, basic } = options;
+  app.addHook('onRequest', guard(verifier, { scopes, environments, cost, rateLimitFields, basic }));
 }
 // Without an own context, so that the hook applies to the instance that registers the plugin.
 Object.assign(keyreeve, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'keyreeve' });

@@ -104,6 +104,14 @@ export function problemResponse(
   };
 }
 
+/** With a Basic challenge in a 401, the first one of the line: skopeo and Maven read no other. */
+export function withBasic(refusal: Refusal): Refusal {
+  const challenge = refusal.headers['WWW-Authenticate'];
+  if (refusal.status !== 401 || challenge === undefined) return refusal;
+  const both = `Basic realm="keyreeve", charset="UTF-8", ${challenge}`;
+  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': both } };
+}
+
 /** The service's answer is not known. */
 export const unavailableResponse = (): Refusal => problemResponse('unavailable', [], { 'Retry-After': '1' });
 

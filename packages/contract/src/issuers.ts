@@ -72,7 +72,20 @@ const KeySet = Type.Object(
     additionalProperties: true,
     description:
       'A JWK set (RFC 7517) of public keys, for an issuer that this server cannot reach. Absent: it is fetched from the `jwks_uri` of the issuer’s metadata',
-    examples: [{ keys: [{ kty: 'RSA', kid: 'a1', n: 'tVKUtcx…', e: 'AQAB' }] }],
+    // RFC 7517 appendix A.1.
+    examples: [
+      {
+        keys: [
+          {
+            kty: 'EC',
+            crv: 'P-256',
+            x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+            y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+            kid: 'a1',
+          },
+        ],
+      },
+    ],
   },
 );
 
@@ -153,7 +166,7 @@ export type IssuerKeySet = Static<typeof IssuerKeySet>;
 const removal =
   'Every verification that starts after the response rejects the short-lived secrets that were issued for its tokens, on every instance. Keys that trust it get no more of them, also if an issuer with the same URL is added later.';
 const narrowing =
-  'A change that accepts fewer tokens ends the short-lived secrets that were issued for tokens of the issuer: a removed algorithm, a shorter lifetime, `once` instead of `until-exp`, a removed id claim or list claim, another or no fixed JWK set.';
+  'A change that accepts fewer tokens ends the short-lived secrets that were issued for tokens of the issuer: a removed algorithm, a shorter lifetime, `once` instead of `until-exp`, a removed id claim or list claim, a fixed JWK set that lacks an earlier key, or a change between a fixed and a fetched set.';
 const ofIssuer = { params: Type.Object({ id: IssuerId }) } as const;
 const issuer = { status: 200, description: 'The issuer', schema: Issuer } as const;
 const list = { status: 200, description: 'The issuers, oldest first', schema: IssuerList } as const;
@@ -219,7 +232,7 @@ export const adminRefreshIssuer = route('adminRefreshIssuer', 'POST /admin/issue
 
 const accountPath = '/auth/service-accounts/:accountId/issuers';
 const reading = { tag: 'Service accounts', auth: 'manager' } as const;
-const byManagementKey = { tag: 'Service accounts', auth: 'management_key', isNarrowing: true } as const;
+const byManagementKey = { tag: 'Service accounts', auth: 'management_key' } as const;
 const ofAccount = { params: Type.Object({ accountId: AccountId }) } as const;
 const ofAccountIssuer = { params: Type.Object({ accountId: AccountId, id: IssuerId }) } as const;
 
@@ -259,6 +272,7 @@ export const getServiceAccountIssuer = route('getServiceAccountIssuer', `GET ${a
 
 export const changeServiceAccountIssuer = route('changeServiceAccountIssuer', `PATCH ${accountPath}/:id`, {
   ...byManagementKey,
+  isNarrowing: true,
   ...ofAccountIssuer,
   summary: 'Change an issuer of a service account',
   description: narrowing,
@@ -275,6 +289,7 @@ export const changeServiceAccountIssuer = route('changeServiceAccountIssuer', `P
 
 export const removeServiceAccountIssuer = route('removeServiceAccountIssuer', `DELETE ${accountPath}/:id`, {
   ...byManagementKey,
+  isNarrowing: true,
   ...ofAccountIssuer,
   summary: 'Remove an issuer of a service account',
   description: removal,

@@ -97,11 +97,15 @@ def use_check(new_client: NewClient, url: str, service_key: str, options: Option
     return serve
 
 
+def common(options: Options) -> Options:
+    """The options that all guards of an application have in common."""
+    return {name: options.pop(name, False) for name in ("rate_limit_fields", "basic")}
+
+
 def use_flask(guards_all: bool) -> Callable[..., Serve]:
     def start(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
         app = Flask(__name__)
-        fields = options.pop("rate_limit_fields", False)
-        require = keyreeve.flask.Require(new_client(url, service_key), rate_limit_fields=fields)
+        require = keyreeve.flask.Require(new_client(url, service_key), **common(options))
         guard = require(*options.pop("scopes", []), **options)
         if guards_all:
             app.before_request(guard.before_request)
@@ -124,7 +128,7 @@ def use_flask(guards_all: bool) -> Callable[..., Serve]:
 
 def use_fastapi(new_client: NewClient, url: str, service_key: str, options: Options) -> Serve:
     app = FastAPI()
-    require = Require(new_client(url, service_key), rate_limit_fields=options.pop("rate_limit_fields", False))
+    require = Require(new_client(url, service_key), **common(options))
     require.install(app)
     scopes = options.pop("scopes", [])
 

@@ -44,8 +44,8 @@ def start_guard(line_id: int, guard: dict[str, Any]) -> None:
     from applications import applications
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-    names = {"scopes": "scopes", "environments": "environments", "cost": "cost", "rateLimitFields": "rate_limit_fields"}
-    options = {names[name]: value for name, value in guard["options"].items()}
+    names = {"rateLimitFields": "rate_limit_fields"}
+    options = {names.get(name, name): value for name, value in guard["options"].items()}
     clock = ManualClock()
     start = applications[guard["framework"]]
     serve = start(partial(Keyreeve, _clock=clock), guard["url"], guard["serviceKey"], options)

@@ -70,6 +70,8 @@ export class Checker {
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
+  /** Called for each violation. */
+  onViolation: ((violation: Violation) => void) | undefined;
   #violations = 0;
   #acceptedAfterMsMax: number | null = null;
   #rejectedAfterMsMin: number | null = null;
@@ -304,6 +306,7 @@ export class Checker {
   #record(violation: Violation | undefined): void {
     if (!violation) return;
     this.#violations++;
+    this.onViolation?.(violation);
     if (this.#examples.length < examplesMax) this.#examples.push(violation);
   }
 

@@ -163,15 +163,20 @@ export class Workload {
     await Promise.all(running);
   }
 
-  /** Compares lists and the audit log with the history. Called once, after the run. */
-  async finish(): Promise<Report> {
+  /**
+   * Compares lists and the audit log with the history. Called once, after the run.
+   * @param retried repeats a read that fails @throws DomainError if the audit log cannot be read
+   */
+  async finish(retried: (read: () => Promise<void>) => Promise<void> = (read) => read()): Promise<Report> {
     for (const scenario of this.#scenarios) {
       for (const source of scenario.sources) {
         await Promise.all(this.instances.map((instance) => scenario.list(source, instance)));
         const { id } = source.session.account;
-        const startedAt = monotonicMs();
-        const recorded = await this.#canaries.deletionsRecorded(id);
-        this.checker.auditRead(id, { startedAt, endedAt: monotonicMs() }, recorded);
+        await retried(async () => {
+          const startedAt = monotonicMs();
+          const recorded = await this.#canaries.deletionsRecorded(id);
+          this.checker.auditRead(id, { startedAt, endedAt: monotonicMs() }, recorded);
+        });
       }
     }
     return this.checker.finish();

@@ -16,6 +16,8 @@ export const runEnvironment = {
   pgbouncer: read('TEST_PGBOUNCER'),
   /** File for the time that each file takes. */
   times: read('TEST_TIMES'),
+  /** The folders of programs. */
+  path: read('PATH') ?? '',
   /** Whether a test fails without a program that it needs. Otherwise, it is not tried. */
   needsPrograms: read('CI') === 'true',
   /** Whether this is the process of a test file, and not the runner or a child of a test. */

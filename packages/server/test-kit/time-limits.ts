@@ -20,6 +20,8 @@ export const databaseWaits: DatabaseWaits = {
   statementMsMax: programMsMax,
   answerMsMax: programMsMax,
   turnMsMax: programMsMax,
+  // A test that stops a server expects failures at once. Tests of a handover set it.
+  handoverMsMax: 0,
 };
 
 /** Of one test, on a machine that has nothing else to do. */

@@ -53,7 +53,7 @@ export const dialogScenes: readonly Scene[] = [
     await page.keyboard.press('ControlOrMeta+K');
     await page.getByRole('dialog').getByRole('combobox').fill('bi');
     // A key, after the pages.
-    await page.locator('.palette-list').getByRole('option').filter({ hasText: 'billing worker' }).waitFor();
+    await page.locator('.palette-list').getByRole('option').filter({ hasText: 'billing worker' }).first().waitFor();
   }),
   filled('rotate-key', keyPath, opening('.page-header .button', 1, 'dialog [name=overlap]')),
   filled('delete-key', keyPath, opening('.page-header .button.danger', 0, 'dialog dl')),

@@ -36,7 +36,9 @@ def google_token(audience: str) -> str:
     host = os.environ.get("GCE_METADATA_HOST", "metadata.google.internal")
     query = urlencode({"audience": audience, "format": "full"})
     url = f"http://{host}/computeMetadata/v1/instance/service-accounts/default/identity?{query}"
-    return _read("google_token", url, {"Metadata-Flavor": "Google"})
+    # By default, plain HTTP, and so the token, is sent to a proxy of the environment.
+    direct = urllib.request.ProxyHandler({})
+    return _read("google_token", url, {"Metadata-Flavor": "Google"}, direct)
 
 
 def token_from_file(path: str | os.PathLike[str]) -> Callable[[str], str]:
@@ -52,11 +54,11 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _read(name: str, url: str, headers: Mapping[str, str]) -> str:
+def _read(name: str, url: str, headers: Mapping[str, str], *handlers: urllib.request.BaseHandler) -> str:
     """Raises RuntimeError, whose message has no header and no content."""
     request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310
     try:
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=_TIMEOUT_SECONDS) as response:
+        with urllib.request.build_opener(_NoRedirect, *handlers).open(request, timeout=_TIMEOUT_SECONDS) as response:
             return str(response.read().decode()).strip()
     except urllib.error.HTTPError as error:
         raise RuntimeError(f"{name}: status {error.code}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ._result import RefusedCredential, RemainingLimit, VerificationResult
 
@@ -67,6 +67,7 @@ _PROBLEMS = {
     ),
 }
 _BEARER = 'Bearer realm="keyreeve"'
+_BASIC = 'Basic realm="keyreeve", charset="UTF-8", '
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,14 @@ def problem(code: str, scopes: Sequence[str] = (), more: Sequence[tuple[str, str
         *more,
     )
     return Refusal(status, code, title, headers, body)
+
+
+def with_basic(refusal: Refusal) -> Refusal:
+    """With a Basic challenge in a 401, the first one of the line: skopeo and Maven read no other."""
+    if refusal.status != 401:
+        return refusal
+    headers = ((name, _BASIC + value if name == "WWW-Authenticate" else value) for name, value in refusal.headers)
+    return replace(refusal, headers=tuple(headers))
 
 
 def unavailable() -> Refusal:

@@ -45,10 +45,11 @@ class KeyreeveMiddleware:
         environments: Sequence[str] | None = None,
         cost: int | None = None,
         rate_limit_fields: bool = False,
+        basic: bool = False,
         address: AddressOf = peer_of,
     ) -> None:
         self._app = app
-        self._check = Check(client, scopes, environments, cost, rate_limit_fields)
+        self._check = Check(client, scopes, environments, cost, rate_limit_fields, basic)
         self._address = address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -41,6 +41,8 @@ class DjangoSettings(_RequiredSettings, total=False):
     COST: int
     # Whether responses get RateLimit and RateLimit-Policy.
     RATE_LIMIT_FIELDS: bool
+    # Whether an API key may also be a Basic credential, as in `keyreeve.Check`.
+    BASIC: bool
 
 
 def require(
@@ -48,20 +50,22 @@ def require(
     environments: Sequence[str] | None = None,
     cost: int | None = None,
     rate_limit_fields: bool = False,
+    basic: bool = False,
     client: Keyreeve | None = None,
 ) -> Callable[[View], View]:
     """Decorates a view, also an asynchronous one, with a guard. Has the options of `keyreeve.Check`.
 
     client: default: that of the settings.
 
-    The view needs no CSRF token: a browser adds a cookie to the request of another site, but no header with a credential.
+    The view needs no CSRF token, except with `basic`: a browser adds a cookie or a Basic credential to the request of another
+    site, but no other credential.
     """
 
     def decorate(view: View) -> View:
         # Reads the settings with the first request, because modules with views are imported earlier.
-        options = (scopes, environments, cost, rate_limit_fields)
+        options = (scopes, environments, cost, rate_limit_fields, basic)
         guarded = _guarded(view, functools.cache(lambda: Check(client or _client(), *options)))
-        guarded.csrf_exempt = True  # type: ignore[attr-defined]
+        guarded.csrf_exempt = not basic  # type: ignore[attr-defined]
         return guarded
 
     return decorate
@@ -81,14 +85,17 @@ class KeyreeveMiddleware:
             options.get("ENVIRONMENTS"),
             options.get("COST"),
             options.get("RATE_LIMIT_FIELDS", False),
+            options.get("BASIC", False),
         )
         self._respond = _guarded(get_response, lambda: check)
         if iscoroutinefunction(get_response):
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
-        # Read by CsrfViewMiddleware, for requests that other credentials than cookies authenticate.
-        request._dont_enforce_csrf_checks = True
+        # Read by CsrfViewMiddleware, for requests that only a header of the client itself authenticates. A browser adds a cookie to
+        # the request of another site, and a Basic credential too.
+        is_basic = request.headers.get("Authorization", "").lower().startswith("basic")
+        request._dont_enforce_csrf_checks = not is_basic
         return self._respond(request)
 
 

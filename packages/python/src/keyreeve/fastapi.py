@@ -39,19 +39,26 @@ class Require:
 
     address: returns the client IP, if a proxy is in front of the server. Default: the peer of the connection.
     rate_limit_fields: whether the responses to accepted requests get RateLimit and RateLimit-Policy. Needs `install`.
+    basic: as in `keyreeve.Check`.
     """
 
     def __init__(
-        self, client: Keyreeve, *, address: AddressOf = peer_of, rate_limit_fields: bool = False
+        self,
+        client: Keyreeve,
+        *,
+        address: AddressOf = peer_of,
+        rate_limit_fields: bool = False,
+        basic: bool = False,
     ) -> None:
         self._client = client
         self._address = address
         self._rate_limit_fields = rate_limit_fields
+        self._basic = basic
 
     def __call__(
         self, *scopes: str, environments: Sequence[str] | None = None, cost: int | None = None
     ) -> RequiredCredential:
-        check = Check(self._client, scopes, environments, cost, self._rate_limit_fields)
+        check = Check(self._client, scopes, environments, cost, self._rate_limit_fields, self._basic)
         return RequiredCredential(check, self._address)
 
     def install(self, app: FastAPI) -> None:
@@ -80,7 +87,7 @@ class RequiredCredential(SecurityBase):
         return outcome.result
 
     def _identity(self) -> tuple[object, ...]:
-        return (self._check.client, self._check.conditions, self._address)
+        return (self._check.client, self._check.conditions, self._check.basic, self._address)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RequiredCredential) and self._identity() == other._identity()

@@ -31,20 +31,27 @@ class Require:
 
     address: returns the client IP, if a proxy is in front of the server. Default: `request.remote_addr`.
     rate_limit_fields: whether the responses to accepted requests get RateLimit and RateLimit-Policy.
+    basic: as in `keyreeve.Check`.
     """
 
     def __init__(
-        self, client: Keyreeve, *, address: AddressOf = peer_of, rate_limit_fields: bool = False
+        self,
+        client: Keyreeve,
+        *,
+        address: AddressOf = peer_of,
+        rate_limit_fields: bool = False,
+        basic: bool = False,
     ) -> None:
         self._client = client
         self._address = address
         self._rate_limit_fields = rate_limit_fields
+        self._basic = basic
 
     def __call__(
         self, *scopes: str, environments: Sequence[str] | None = None, cost: int | None = None
     ) -> RequiredCredential:
         """Has the options of `keyreeve.Check`. Raises ValueError for options that the service rejects."""
-        check = Check(self._client, scopes, environments, cost, self._rate_limit_fields)
+        check = Check(self._client, scopes, environments, cost, self._rate_limit_fields, self._basic)
         return RequiredCredential(check, self._address)
 
 

@@ -42,6 +42,7 @@ const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
     /does not support SSL|self.signed|certificate/,
     'Set sslmode and sslrootcert in KEYREEVE_DATABASE_URL, or KEYREEVE_DATABASE_CA',
   ],
+  [/not proven to be the newest primary/, 'Check synchronous_standby_names and the state of that standby'],
   [/standby or read-only/, 'Name the primary in KEYREEVE_DATABASE_URL'],
 ];
 

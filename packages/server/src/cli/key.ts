@@ -93,20 +93,22 @@ export function keyCommand(): Command {
 
 const withCreation = (command: CliCommand): CliCommand =>
   withTrust(
-    withLimits(command)
-      .requiredOption('--account <account>', 'email address or id of the owner')
-      .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
-      .option('--scope <scope>', 'scope of the key (repeatable)', collect)
-      .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
-      .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
-      .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
-      .option('--sha256 <hex>', 'SHA-256 of a secret that exists already and has at least 128 random bits')
-      .addOption(
-        publicKeyOption('file with the public key of the client, which the key has instead of a secret').conflicts(
-          'sha256',
-        ),
-      )
-      .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
+    withLimits(
+      command
+        .requiredOption('--account <account>', 'email address or id of the owner')
+        .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
+        .option('--scope <scope>', 'scope of the key (repeatable)', collect)
+        .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
+        .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
+        .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
+        .option('--sha256 <hex>', 'SHA-256 of a secret that exists already and has at least 128 random bits')
+        .addOption(
+          publicKeyOption('file with the public key of the client, which the key has instead of a secret').conflicts(
+            'sha256',
+          ),
+        )
+        .option('--environment <name>', 'environment of the key, which never changes (default: the first one)'),
+    ),
     ['sha256', 'publicKey'],
   );
 

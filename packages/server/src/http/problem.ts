@@ -31,8 +31,9 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_credential: `${bearer}, error="invalid_token"`,
   ambiguous_credentials: `${bearer}, error="invalid_request"`,
   invalid_management_key: `${bearer}, error="invalid_token"`,
-  // RFC 7662 clients authenticate with Basic as well (RFC 6749 section 5.2).
+  // RFC 6749 section 5.2.
   invalid_client: basic,
+  // RFC 7662 clients authenticate with Basic as well.
   invalid_service_key: `${bearer}, ${basic}`,
 };
 
@@ -72,7 +73,7 @@ function headersOf({ code, options }: DomainError): string[] {
   const { retryAfterSeconds, rate, rateLimits, isForbidden, offersBasic, scopes, allowed } = options;
   const headers: string[] = [];
   const challenge = code === 'insufficient_scope' ? scopeChallenge(scopes ?? []) : challenges[code];
-  // One line, and Basic first: docker and Maven read only the first challenge of a line, and some proxies only the first line.
+  // One line, and Basic first: skopeo and Maven read only the first challenge of a line, and some proxies only the first line.
   if (challenge !== undefined) headers.push('WWW-Authenticate', offersBasic ? `${basic}, ${challenge}` : challenge);
   // RFC 9110 section 15.5.6 requires it of a 405 response.
   if (allowed) headers.push('Allow', allowed.join(', '));

@@ -1,15 +1,21 @@
 /**
- * `node keeper.ts FOLDER`: a process that ends the PostgreSQL server of a test process and removes its folder, after the test
- * process has closed the pipe between them or has ended for any reason.
+ * `node keeper.ts FOLDER`: a process that ends the PostgreSQL servers of a test process and what manages them, and removes
+ * their folder, after the test process has closed the pipe between them or has ended for any reason.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
-import { familyOf, runningProcesses, signalAll, startedIn, type RunningProcess } from './processes.ts';
+import { globSync, readFileSync, rmSync } from 'node:fs';
+import { familyOf, isPostgres, runningProcesses, signalAll, startedIn, type RunningProcess } from './processes.ts';
 import { programMsMax } from '../time-limits.ts';
 import { until } from '../until.ts';
 
 async function endServers(): Promise<void> {
+  // What manages the servers would start them again, and needs no orderly end.
+  await until('what manages the servers has ended', () => {
+    const managing = startedIn(folder).filter((one) => !isPostgres(one));
+    signalAll(managing, 'SIGKILL');
+    return managing.length === 0;
+  });
   const started = startedIn(folder);
   const family = started.flatMap(({ pid }) => familyOf(pid));
   // An immediate shutdown removes the shared memory. Paused processes must continue to receive the signal.
@@ -28,14 +34,17 @@ function isOneOf({ pid }: RunningProcess, family: readonly RunningProcess[]): bo
 
 /** A killed server leaves its lock file, and the segment of shared memory that the file names. */
 function removeSharedMemory(): void {
-  try {
-    const id = /^\s*\d+\s+(\d+)\s*$/.exec(
-      readFileSync(`${folder}/data/postmaster.pid`, 'utf8').split('\n')[6] ?? '',
-    )?.[1];
+  for (const lockFile of globSync(`${folder}/**/data/postmaster.pid`)) {
+    const id = /^\s*\d+\s+(\d+)\s*$/.exec(readFileSync(lockFile, 'utf8').split('\n')[6] ?? '')?.[1];
     if (id !== undefined) spawnSync('ipcrm', ['-m', id], { timeout: programMsMax });
-  } catch {
-    // No lock file: the server has shut down, or never started.
   }
+}
+
+/** The small disks of servers. */
+function unmount(): void {
+  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const own = mounts.map((line) => line.split(' ')[1] ?? '').filter((path) => path.startsWith(`${folder}/`));
+  for (const path of own) spawnSync('umount', ['--lazy', path], { timeout: programMsMax });
 }
 
 const [folder = ''] = process.argv.slice(2);
@@ -44,6 +53,7 @@ await once(process.stdin, 'close');
 try {
   await endServers();
   removeSharedMemory();
+  if (process.platform === 'linux') unmount();
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

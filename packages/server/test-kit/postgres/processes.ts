@@ -21,11 +21,12 @@ export function runningProcesses(): RunningProcess[] {
 export const familyOf = (postmasterPid: number): RunningProcess[] =>
   runningProcesses().filter(({ pid, parentPid }) => pid === postmasterPid || parentPid === postmasterPid);
 
-/** The processes of `initdb` and the postmaster whose data is in `folder`. */
+/** The programs whose arguments name a file or a folder in `folder`. */
 export const startedIn = (folder: string): RunningProcess[] =>
-  runningProcesses().filter(
-    ({ command }) => /^\S*\/(?:initdb|postgres) /.test(command) && command.includes(`${folder}/`),
-  );
+  runningProcesses().filter(({ command }) => command.includes(`${folder}/`));
+
+/** Whether it is `initdb` or a postmaster. */
+export const isPostgres = ({ command }: RunningProcess): boolean => /^\S*\/(?:initdb|postgres) /.test(command);
 
 export function signalAll(processes: readonly { readonly pid: number }[], signal: NodeJS.Signals): void {
   for (const { pid } of processes) {

@@ -2,22 +2,18 @@
  * A PostgreSQL server for tests, in a temporary folder on a free loopback port, which tests can restart, crash and pause. It
  * ends with the process that started it, for any reason (`keeper.ts`), and does not keep that process running.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../free-port.ts';
-import { memoryFolder } from '../memory-folder.ts';
 import { until } from '../until.ts';
-import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } from './binaries.ts';
+import { findPostgres, type PostgresBinaries } from './binaries.ts';
 import { PostgresDatabases, type TestDatabase } from './databases.ts';
 import { familyOf, runningProcesses, signalAll } from './processes.ts';
+import { hasEnded, ServerFolder } from './server-folder.ts';
 
 const portTriesMax = 10;
-
-const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));
 
 export interface PostgresServerOptions {
   /** Whether a commit waits for the disk. Otherwise the server is several times faster. */
@@ -28,9 +24,7 @@ export interface PostgresServerOptions {
 
 export class PostgresServer implements AsyncDisposable {
   /** Contains its data and its log. */
-  readonly folder: string;
-  readonly #user: PostgresUser;
-  readonly #keeper: ChildProcess;
+  readonly #folder = new ServerFolder('postgres');
   readonly #secret: string;
   readonly #settings: Readonly<Record<string, string>>;
   #binaries: PostgresBinaries | undefined;
@@ -42,11 +36,6 @@ export class PostgresServer implements AsyncDisposable {
     secret = randomBytes(16).toString('hex'),
   ) {
     this.#secret = secret;
-    this.#user = postgresUser();
-    // The user that runs the server may lack access to root's temporary folder.
-    const parent = memoryFolder() ?? (this.#user.uid === undefined ? tmpdir() : '/tmp');
-    this.folder = mkdtempSync(join(parent, 'keyreeve-postgres-'));
-    this.#keeper = startKeeper(this.folder);
     this.#settings = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
@@ -73,23 +62,28 @@ export class PostgresServer implements AsyncDisposable {
 
   /**
    * Starts a streaming standby with a copy of the primary's data. This restarts the primary, whose commits then wait until the
-   * standby has flushed them.
+   * standby has flushed them. The primary may be a standby itself: its commits wait after its promotion.
    */
-  static async startStandbyOf(primary: PostgresServer): Promise<PostgresServer> {
+  static async startStandbyOf(primary: PostgresServer, name = 'standby'): Promise<PostgresServer> {
     const standby = new PostgresServer({}, primary.#secret);
     try {
-      await standby.#copy(primary);
+      await standby.#copy(primary, name);
       await standby.startAgain();
       const databases = new PostgresDatabases(primary.url());
-      await databases.run(`alter system set synchronous_standby_names = '*'`);
+      await databases.run(`alter system set synchronous_standby_names = '${name}'`);
       await databases.run('select pg_reload_conf()');
-      const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
+      const confirming = `select from pg_stat_replication
+        where state = 'streaming' and (sync_state = 'sync' or pg_is_in_recovery())`;
       await until('the standby confirms commits', async () => (await databases.all(confirming)).length === 1);
       return standby;
     } catch (error) {
       await standby[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  get folder(): string {
+    return this.#folder.path;
   }
 
   /** Of the postmaster; undefined while it is not running. */
@@ -104,6 +98,11 @@ export class PostgresServer implements AsyncDisposable {
 
   createDatabase(): Promise<TestDatabase> {
     return new PostgresDatabases(this.url()).createDatabase();
+  }
+
+  /** Makes a standby a primary. */
+  async promote(): Promise<void> {
+    await new PostgresDatabases(this.url()).run('select pg_promote()');
   }
 
   /** A fast shutdown, which cuts connections and writes commits to the disk. */
@@ -161,10 +160,8 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Ends the server and removes its folder. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#keeper.stdin?.end();
-    await until('the folder is removed', () => hasEnded(this.#keeper));
+    await this.#folder[Symbol.asyncDispose]();
     this.#postmaster = undefined;
-    if (this.#keeper.exitCode !== 0) throw new Error(`PostgreSQL’s folder ${this.folder} could not be removed`);
   }
 
   #running(): ChildProcess & { readonly pid: number } {
@@ -178,20 +175,18 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   #findBinaries(): PostgresBinaries {
-    if (this.#user.uid !== undefined && this.#user.gid !== undefined)
-      chownSync(this.folder, this.#user.uid, this.#user.gid);
-    return (this.#binaries = findPostgres(this.folder, this.#user));
+    return (this.#binaries = findPostgres(this.folder, this.#folder.user));
   }
 
   /** Stops the primary during the copy, because its files are consistent only then. */
-  async #copy(primary: PostgresServer): Promise<void> {
+  async #copy(primary: PostgresServer, name: string): Promise<void> {
     this.#findBinaries();
     await primary.stop();
     const { status, stderr } = spawnSync('cp', ['-Rp', primary.#data, this.#data], { encoding: 'utf8' });
     await primary.startAgain();
     if (status !== 0) throw new Error(`PostgreSQL’s data could not be copied: ${stderr}`);
     const { hostname, port, username, password } = new URL(primary.url());
-    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
+    const source = `host=${hostname} port=${port} user=${username} password=${password} application_name=${name}`;
     writeFileSync(join(this.#data, 'postgresql.conf'), `primary_conninfo = '${source}'\n`, { flag: 'a' });
     writeFileSync(join(this.#data, 'standby.signal'), '');
   }
@@ -201,7 +196,7 @@ export class PostgresServer implements AsyncDisposable {
     const passwordFile = join(this.folder, 'password');
     writeFileSync(passwordFile, `${this.#secret}\n`, { mode: 0o644 });
     const args = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-sync'];
-    const child = this.#spawn(initdb, [
+    const child = this.#folder.spawn(initdb, [
       `--pgdata=${this.#data}`,
       ...args,
       '--encoding=UTF8',
@@ -209,7 +204,7 @@ export class PostgresServer implements AsyncDisposable {
       '--no-instructions',
     ]);
     await until('initdb ends', () => hasEnded(child));
-    if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#log()}`);
+    if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#folder.log()}`);
     const settings = Object.entries(this.#settings).map(
       ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`,
     );
@@ -219,8 +214,8 @@ export class PostgresServer implements AsyncDisposable {
   /** @returns the output if the server ended before it accepted a connection */
   async #tryStart(): Promise<string | undefined> {
     if (this.#binaries === undefined) throw new Error('PostgreSQL is not installed');
-    const logLength = this.#log().length;
-    const child = this.#spawn(this.#binaries.postgres, ['-D', this.#data, '-p', String(this.#port)]);
+    const logLength = this.#folder.log().length;
+    const child = this.#folder.spawn(this.#binaries.postgres, ['-D', this.#data, '-p', String(this.#port)]);
     this.#postmaster = child;
     const isReady = (): Promise<boolean> =>
       new PostgresDatabases(this.url()).run('select 1').then(
@@ -230,50 +225,10 @@ export class PostgresServer implements AsyncDisposable {
     await until('it accepts connections', async () => hasEnded(child) || (await isReady()));
     if (!hasEnded(child)) return undefined;
     this.#postmaster = undefined;
-    return this.#log().slice(logLength);
-  }
-
-  /** In its own session, so that signals of a terminal do not reach it. */
-  #spawn(program: string, args: readonly string[]): ChildProcess {
-    const log = openSync(this.#logFile, 'a');
-    const child = spawn(program, args, {
-      ...this.#user,
-      cwd: this.folder,
-      env: { LC_ALL: 'C', TZ: 'UTC' },
-      stdio: ['ignore', log, log],
-      detached: true,
-    });
-    closeSync(log);
-    child.unref();
-    return child;
+    return this.#folder.log().slice(logLength);
   }
 
   get #data(): string {
     return join(this.folder, 'data');
   }
-
-  get #logFile(): string {
-    return join(this.folder, 'log');
-  }
-
-  #log(): string {
-    try {
-      return readFileSync(this.#logFile, 'utf8');
-    } catch {
-      return '';
-    }
-  }
-}
-
-const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
-
-function startKeeper(folder: string): ChildProcess {
-  // The keeper inherits stderr: a reader of this output waits until the keeper has removed the folder.
-  const keeper = spawn(process.execPath, [keeperFile, folder], {
-    env: {},
-    stdio: ['pipe', 'ignore', 'inherit'],
-    detached: true,
-  });
-  keeper.unref();
-  return keeper;
 }

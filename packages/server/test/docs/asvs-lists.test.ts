@@ -47,7 +47,7 @@ test('every purpose of the master key is once in the list of keys', { tags: ['as
 /** By table. A new column is listed here if it is neither keyed nor sealed nor personal. */
 const operational: Readonly<Record<string, string>> = {
   installation:
-    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at usage_generation usage_commits',
+    'id created_at keys_imported_at unused_keys_checked_at unused_keys_counted_from first_environment last_backup_at restored_at usage_generation usage_commits',
   root_keys: 'version generation master_key_id created_at superseded_by',
   accounts:
     'pk id role session_epoch created_at updated_at disabled_at unverified_since requires_second_factor enabled_count signed_up_at language email_unconfirmed_since limits kind entitlements entitlements_revision',
@@ -69,10 +69,14 @@ const operational: Readonly<Record<string, string>> = {
   sso_identities: 'id account_pk issuer provisioned created_at last_used_at',
   sso_sessions: 'session_id identity_id',
   api_keys:
-    'rules id account_pk nickname folded scopes expires_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key program',
-  api_key_secrets: 'key_id expires_at last_used_at public_key',
+    'rules id account_pk nickname folded scopes expires_at created_at updated_at scopes_need_role disabled_at disabled_reason hint revision limits environment leaked_at public_key trust issuer_id program',
+  api_key_secrets: 'key_id expires_at last_used_at public_key trust issuer_id',
   leaked_secrets: 'leaked_at',
-  short_lived_secrets: 'key_id issued_by assertion_id created_at expires_at',
+  short_lived_secrets: 'key_id issued_by assertion_id created_at expires_at issuer_id issuer_version',
+  issuers:
+    'id account_pk url preset algorithms lifetime_seconds replay id_claims list_claims jwks version refreshes created_at updated_at',
+  used_tokens: 'issuer_id expires_at',
+  key_tokens: 'key_id is_accepted slot at issuer reason',
   expiry_notices: 'days day account_pk key_id',
   key_meters: 'subject kind tat used period',
   quota_notices: 'subject period quantity',

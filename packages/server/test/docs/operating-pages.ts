@@ -49,6 +49,9 @@ const listed: Readonly<Record<string, readonly (readonly [start: string, reason:
     ['kubectl create job', cluster],
     ['kubectl scale', cluster],
     ['file=/backups', cluster],
+    ['grant pg_read_all_stats', 'needs a standby; test/revocation-check/earlier-primary runs with this right'],
+    ['keyreeve doctor  ', 'needs a standby, like test/revocation-check/earlier-primary'],
+    ['keyreeve journal replay', 'needs a standby, like test/revocation-check/earlier-primary'],
   ],
   'backup.md': [
     ['keyreeve backup --to backups/', run],

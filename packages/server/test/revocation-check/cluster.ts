@@ -1,5 +1,6 @@
 /**
- * Several instances of the program on one database: on PostgreSQL, each behind its own fault proxy, or on one embedded file.
+ * Several instances of the program on one database: on PostgreSQL, each behind its own fault proxy, on a cluster that Patroni
+ * manages, or on one embedded file.
  * Tests can kill, pause and restart each instance; it keeps its port.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -14,6 +15,7 @@ import { openInstallation } from '../../src/app/installation/installation.ts';
 import type { Canaries } from '../../revocation-check/canaries.ts';
 import { newIdentityIssuer, newIssuerKey, type IdentityIssuer } from '../../test-kit/identity-issuer.ts';
 import { freePort } from '../../test-kit/free-port.ts';
+import { PatroniCluster } from '../../test-kit/patroni/patroni-cluster.ts';
 import type { PostgresDatabases, TestDatabase } from '../../test-kit/postgres/databases.ts';
 import { PgBouncer } from '../../test-kit/postgres/pgbouncer.ts';
 import { runningProcesses } from '../../test-kit/postgres/processes.ts';
@@ -28,8 +30,8 @@ import { awaited, until } from '../../test-kit/until.ts';
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** A server of the test's own, or the one that tests share. Without a server, the instances share one embedded file. */
-  readonly postgres?: PostgresServer | PostgresDatabases | undefined;
+  /** Servers of the test's own, or the one that tests share. Without a server, the instances share one embedded file. */
+  readonly postgres?: PostgresServer | PatroniCluster | PostgresDatabases | undefined;
   /** Whether PgBouncer in session mode is between the proxies and PostgreSQL. */
   readonly hasPooler?: boolean;
   /** The launcher of another build. */
@@ -54,6 +56,7 @@ export class Cluster implements AsyncDisposable {
   readonly issuer: IdentityIssuer;
   /** Undefined for the server that tests share: no test may restart or pause it. */
   readonly postgres: PostgresServer | undefined;
+  readonly patroni: PatroniCluster | undefined;
   /** Without a proxy. */
   readonly databaseUrl: string;
   readonly #cleanUp: AsyncDisposableStack;
@@ -64,6 +67,7 @@ export class Cluster implements AsyncDisposable {
     cleanUp: AsyncDisposableStack,
   ) {
     this.postgres = postgres instanceof PostgresServer ? postgres : undefined;
+    this.patroni = postgres instanceof PatroniCluster ? postgres : undefined;
     this.instances = parts.instances;
     this.canaries = parts.canaries;
     this.changes = parts.changes;
@@ -83,8 +87,14 @@ export class Cluster implements AsyncDisposable {
     const pooler = database && options.hasPooler ? stack.use(await startPooler(database.url)) : undefined;
     const proxiedUrl = pooler?.through(databaseUrl) ?? databaseUrl;
     const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
-    const { KEYREEVE_SCOPES = 'open' } = environment;
-    const opened = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, KEYREEVE_SCOPES, ...shared });
+    const { KEYREEVE_SCOPES = 'open', KEYREEVE_DATABASE_FAILOVER = 'fenced' } = environment;
+    const patroni = postgres instanceof PatroniCluster ? postgres : undefined;
+    const opened = await openCanaries({
+      KEYREEVE_DATABASE_URL: databaseUrl,
+      KEYREEVE_SCOPES,
+      KEYREEVE_DATABASE_FAILOVER,
+      ...shared,
+    });
     const { canaries, changes } = opened;
     stack.defer(opened.close);
     stack.use(changes);
@@ -92,7 +102,7 @@ export class Cluster implements AsyncDisposable {
 
     const instances: ClusterInstance[] = [];
     for (let number = 0; number < count; number++) {
-      const proxy = database && stack.use(await FaultProxy.start(proxiedUrl));
+      const proxy = database && !patroni ? stack.use(await FaultProxy.start(proxiedUrl)) : undefined;
       const instance = new ClusterInstance({
         bin,
         folder: folder.path,
@@ -105,7 +115,7 @@ export class Cluster implements AsyncDisposable {
           KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
           KEYREEVE_LEAK_REPORTS: 'on',
           ...issuer.environment,
-          KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
+          KEYREEVE_DATABASE_URL: patroni?.urlFor(number, databaseUrl) ?? proxy?.through(databaseUrl) ?? databaseUrl,
           ...(options.verifiers === undefined ? {} : { KEYREEVE_VERIFIERS: String(options.verifiers) }),
           ...environment,
           ...environmentOf(number),
@@ -127,8 +137,9 @@ export class Cluster implements AsyncDisposable {
     return this.instances.flatMap(({ verifyUrl }) => verifyUrl ?? []);
   }
 
-  /** Ends the faults of the proxies, starts ended instances, and waits until all are ready. */
+  /** Ends the faults of the proxies and of the database, starts ended instances, and waits until all are ready. */
   async recover(): Promise<void> {
+    await this.patroni?.recover();
     for (const { proxy } of this.instances) proxy?.clearFaults();
     await Promise.all(this.instances.map((instance) => (instance.isRunning ? instance.ready() : instance.start())));
   }

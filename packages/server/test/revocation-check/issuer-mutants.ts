@@ -95,8 +95,8 @@ export const issuerMutants: readonly Mutant[] = [
     edits: [
       {
         file: exchange,
-        find: `const keyIdPattern =`,
-        replace: `const kept = new Map<number, { issuer: IssuerRow; until: number }>();\nconst keyIdPattern =`,
+        find: `interface Request {`,
+        replace: `const kept = new Map<number, { issuer: IssuerRow; until: number }>();\ninterface Request {`,
       },
       {
         file: exchange,

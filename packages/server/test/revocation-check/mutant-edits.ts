@@ -209,6 +209,7 @@ export const laggingReplica: readonly Edit[] = [
     file: 'foundation/database/postgres.ts',
     find: `await this.#readFrom(this.#readers, statement, columns);`,
     replace: `await orUnavailable(this.replica().then(async (client) => {
+        const { Batch, BatchItem } = await import('./postgres-batch.ts');
         const item = new BatchItem(statement, columns, true);
         await new Batch([item], 10_000).run(client);
         return item.rows ?? [];

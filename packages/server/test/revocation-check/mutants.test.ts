@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFits } from './edits-fit.ts';
 import { limitMutants } from '../limits/limit-mutants.ts';
+import { earlierPrimaryMutants } from './earlier-primary-mutants.ts';
 import { mutants } from './mutants.ts';
 import { findUndeclaredNames } from './undeclared-names.ts';
 import { signingKeyMutant } from './verifier-mutants.ts';
 
-const builds = [...mutants, signingKeyMutant, ...limitMutants];
+const builds = [...mutants, signingKeyMutant, ...limitMutants, ...earlierPrimaryMutants];
 for (const { name, edits } of builds) {
   test(`the edits of a broken build fit the sources: ${name}`, () => assertFits(edits));
 }

@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a cache of callers that authenticate by Basic, of 5 s',
-    edits: rememberedCallers('basic !== undefined'),
+    edits: rememberedCallers('client !== undefined'),
     faults: [],
   },
   {

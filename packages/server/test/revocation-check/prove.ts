@@ -1,11 +1,12 @@
 /**
  * `npm run prove`: the published runs of the revocation check. It injects every fault in every deployment, repeatedly, for an
- * hour (`--minutes N`), and writes `docs/proof-run.md`. `--mutants` runs every broken build instead, and writes
- * `docs/proof-mutants.md`; `--all` does both. Each page has the commit, the date and a hash of the program and the check, which
- * `npm run release` compares. The exit status is 1 after a violation, an undetected mutant or a failed run.
+ * hour (`--minutes N`), and writes `docs/proof-run.md`. `--cluster` runs the faults of a cluster that Patroni manages instead,
+ * each 30 times (`--times N`), and writes the last section of that page. `--mutants` runs every broken build instead, and writes
+ * `docs/proof-mutants.md`; `--all` does all three. Each part has the commit, the date and a hash of the program and the check,
+ * which `npm run release` compares. The exit status is 1 after a violation, an undetected mutant or a failed run.
  */
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +14,8 @@ import { filesLine, git, publishedRuns } from '../../../../scripts/run-files.ts'
 import { monotonicMs, systemClock, toInstant } from '../../src/foundation/clock.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
+import { runFailovers } from './failover-run.ts';
+import { addFailover, failoverRows, areRight, type FailoverSums } from './failover-table.ts';
 import { faults, verifierFaults, type Fault } from './faults.ts';
 import { runMutant, serverOptions } from './mutant-run.ts';
 import type { Mutant } from './mutant-edits.ts';
@@ -235,10 +238,22 @@ async function runMutants(): Promise<{ readonly text: string; readonly hasPassed
 }
 
 const docs = new URL('../../../../docs/', import.meta.url);
+/** The last section of the page of the long run, which has a run of its own. */
+const failoverTitle = '## Automatic failover';
 
 function publish(page: string, text: string): void {
   writeFileSync(fileURLToPath(new URL(page, docs)), text);
   process.stdout.write(text);
+}
+
+/** Replaces one of the two parts of the page. */
+function publishPart(part: 'long' | 'failover', text: string): void {
+  const page = 'proof-run.md';
+  const file = fileURLToPath(new URL(page, docs));
+  const [long = '', failover] = existsSync(file) ? readFileSync(file, 'utf8').split(`${failoverTitle}\n`) : [];
+  const section = part === 'failover' ? text : failover;
+  const first = part === 'long' ? text : long;
+  publish(page, `${first.trimEnd()}\n${section === undefined ? '' : `\n${failoverTitle}\n${section}`}`);
 }
 
 /** @returns whether it passed */
@@ -251,7 +266,47 @@ async function publishLong(minutes: number): Promise<boolean> {
   // Without deletions and changes of every kind, the absence of violations proves nothing.
   const isComplete = [...deletions, ...changes].every((count) => count > 0);
   const hasPassed = violations === 0 && isComplete;
-  publish('proof-run.md', describeLong(run, origin(hasPassed)));
+  publishPart('long', describeLong(run, origin(hasPassed)));
+  return hasPassed;
+}
+
+/** Beside each other: most of the time of a fault is the wait for the expiry of the leader’s key. */
+const clustersAtOnce = 4;
+
+/** @param times of each fault @returns whether it passed */
+async function publishFailovers(times: number): Promise<boolean> {
+  const origin = originOfRun();
+  const startedMs = monotonicMs();
+  const minutesNow = (): string => ((monotonicMs() - startedMs) / 60_000).toFixed(1);
+  const sums: FailoverSums = new Map();
+  const clusters = Math.min(clustersAtOnce, times);
+  const running = Array.from({ length: clusters }, (_, index) =>
+    runFailovers({
+      rounds: Math.floor((times + index) / clusters),
+      onResult: (result) => {
+        addFailover(sums, result);
+        const { fault, violations, outage } = result;
+        process.stderr.write(
+          `${minutesNow()} min, ${fault.name}: ${JSON.stringify(violations)}, ${outage.withoutVerdictMs.toFixed()} ms without a verdict, ${outage.sincePromotionMs.toFixed()} ms of them after the promotion, ${outage.failures} failed requests\n`,
+        );
+      },
+    }),
+  );
+  await Promise.all(running);
+  const rows = failoverRows(sums, times);
+  const hasPassed = areRight(rows);
+  const text = [
+    '',
+    '`npm run prove -- --cluster` generates this section: two instances on three PostgreSQL servers in synchronous mode that Patroni manages. One instance has the list of hosts, the other HAProxy.',
+    '',
+    ...origin(hasPassed),
+    `- duration: ${minutesNow()} minutes, ${clusters} clusters beside each other`,
+    '',
+    ...table(rows),
+    ...[...sums.values()].flatMap(({ examples }) => examples.map((example) => `\n${example}`)),
+    '',
+  ];
+  publishPart('failover', text.join('\n'));
   return hasPassed;
 }
 
@@ -263,13 +318,22 @@ async function publishMutants(): Promise<boolean> {
 }
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '60' }, mutants: { type: 'boolean' }, all: { type: 'boolean' } },
+  options: {
+    minutes: { type: 'string', default: '60' },
+    times: { type: 'string', default: '30' },
+    mutants: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+  },
 });
-const minutes = Number(values.minutes);
+const [minutes, times] = [Number(values.minutes), Number(values.times)];
 if (!(minutes > 0)) throw new Error(`--minutes must be a number above 0, not “${values.minutes}”`);
-// The shorter run first.
-const results = [
-  values.mutants === true || values.all === true ? await publishMutants() : true,
-  values.mutants === true && values.all !== true ? true : await publishLong(minutes),
-];
+if (!Number.isInteger(times) || times < 1)
+  throw new Error(`--times must be a whole number above 0, not “${values.times}”`);
+const { mutants: onlyMutants, cluster: onlyCluster, all } = values;
+const results: boolean[] = [];
+// The shorter runs first.
+if (onlyMutants || all) results.push(await publishMutants());
+if (onlyCluster || all) results.push(await publishFailovers(times));
+if (all || !(onlyMutants || onlyCluster)) results.push(await publishLong(minutes));
 process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -1,6 +1,8 @@
 /** Runs the workload of the revocation check on a cluster while faults happen. */
+import type { Violation } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
+import { isUnavailable } from '../../src/foundation/database/unavailable.ts';
 import { programMsMax } from '../../test-kit/time-limits.ts';
 import { until } from '../../test-kit/until.ts';
 import type { Cluster } from './cluster.ts';
@@ -20,6 +22,8 @@ export interface FaultRunOptions {
   readonly isOver?: (violations: number) => boolean;
   /** Called after each fault. */
   readonly onFault?: (fault: Fault) => void;
+  /** @param isAtEnd whether lists or the audit log show it, after the last verification */
+  readonly onViolation?: (violation: Violation, isAtEnd: boolean) => void;
 }
 
 export const narrowingsDefault = 1;
@@ -29,16 +33,20 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
   const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
   const { narrowingsBetween = narrowingsDefault } = options;
   const { canaries, urls: instances, verificationUrls } = cluster;
-  const workload = await Workload.prepare({
-    instances,
-    verificationUrls,
-    canaries,
-    concurrency,
-    timeoutMs: programMsMax,
-    scenarios: [(more) => runRefreshScenario(cluster, more)],
-    ...options.workload,
-  });
+  const workload = await onceAvailable('the accounts of the workload are created', () =>
+    Workload.prepare({
+      instances,
+      verificationUrls,
+      canaries,
+      concurrency,
+      timeoutMs: programMsMax,
+      scenarios: [(more) => runRefreshScenario(cluster, more)],
+      ...options.workload,
+    }),
+  );
   const { checker } = workload;
+  let isAtEnd = false;
+  checker.onViolation = (violation) => options.onViolation?.(violation, isAtEnd);
   const end = new AbortController();
   const running = workload.run({ signal: end.signal });
   let failure: unknown;
@@ -66,5 +74,22 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
     await running;
     workload.close();
   }
-  return workload.finish();
+  isAtEnd = true;
+  return workload.finish((read) => onceAvailable('the audit log is read', read));
+}
+
+/** Repeats what fails while this process has connections to a database that an earlier fault has ended. */
+export async function onceAvailable<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+  let result: { readonly value: T } | undefined;
+  await until(what, async () => {
+    try {
+      result = { value: await attempt() };
+      return true;
+    } catch (error) {
+      if (isUnavailable(error)) return false;
+      throw error;
+    }
+  });
+  if (!result) throw new Error(`${what}: without a result`);
+  return result.value;
 }

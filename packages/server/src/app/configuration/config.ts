@@ -117,6 +117,8 @@ function contradictions(config: Config): string[] {
     mistakes.push(
       'KEYREEVE_DATABASE_CA can be set only with PostgreSQL, and the sslmode verify-full or verify-ca in KEYREEVE_DATABASE_URL',
     );
+  if (config.database.kind === 'sqlite' && config.databaseFailover === 'unfenced')
+    mistakes.push('KEYREEVE_DATABASE_FAILOVER can be unfenced only with PostgreSQL');
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
     mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
   }

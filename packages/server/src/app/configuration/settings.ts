@@ -169,6 +169,12 @@ export const settings = {
     'File with the certificates of a private authority that signed the certificate of PostgreSQL, for a URL without `sslrootcert`.',
     optional(folder),
   ),
+  databaseFailover: setting(
+    'KEYREEVE_DATABASE_FAILOVER',
+    'fenced',
+    '`unfenced`: [an orchestrator](cluster.md#postgresql-with-automatic-failover) can promote another PostgreSQL server while the earlier primary still answers. All instances need the same value.',
+    oneOf(['fenced', 'unfenced'] as const),
+  ),
   masterKey: setting(
     'KEYREEVE_MASTER_KEY',
     '',

@@ -12,6 +12,7 @@ import { dayMs } from '../../foundation/clock.ts';
 import { describeDatabase } from '../../foundation/database/database.ts';
 import type { Db, SecondFile } from '../../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../../foundation/database/durability.ts';
+import { failoverStateOf, type FailoverState } from '../../foundation/database/failover.ts';
 import { freePages, type FreePages } from '../../foundation/database/size.ts';
 import { isUnavailable } from '../../foundation/database/unavailable.ts';
 import { usagePathOf } from '../../foundation/database/usage-file.ts';
@@ -94,6 +95,7 @@ export async function databaseChecks({ config, db }: Pick<CheckedInstallation, '
     ...checkWrites(db),
     ...(db.usageFile ? await checkEmbedded(db, db.usageFile) : []),
     ...checkServer(config, await durabilityOf(db)),
+    ...checkFailover(await failoverStateOf(db)),
     ...checkPooler(db),
     ...(await environmentMistakes(db, config)).map((detail): Check => ({
       name: 'environments',
@@ -170,6 +172,17 @@ function checkServer({ database }: Config, { version: serverVersion, warnings }:
   const found = warnings.length === 0 ? ['acknowledged commits are on its disk'] : warnings;
   const state = warnings.length === 0 ? 'ok' : 'warning';
   return found.map((detail) => ({ name: 'server', state, detail: `PostgreSQL ${serverVersion}: ${detail}` }));
+}
+
+/** PostgreSQL shows the names, and not who may promote which standby. */
+function checkFailover(state: FailoverState | undefined): Check[] {
+  if (!state) return [];
+  const { names, warnings } = state;
+  const detail = `the standby in synchronous_standby_names (${names}) confirms writes. PostgreSQL does not show whether the orchestrator promotes no other: check its synchronous mode and its watchdog`;
+  return [
+    { name: 'failover', state: 'ok', detail },
+    ...warnings.map((warning): Check => ({ name: 'failover', state: 'warning', detail: warning })),
+  ];
 }
 
 /** One that does not keep sessions is refused when the database is opened. */

@@ -16,6 +16,7 @@ import { deriveAllKeys, type InstallationKeys } from '../../foundation/crypto/ma
 import type { RootKeys } from '../../foundation/crypto/root-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../../foundation/database/database.ts';
 import type { BeforeRead, Db } from '../../foundation/database/db.ts';
+import { unfencedTimes } from '../../foundation/database/database-waits.ts';
 import { LateAuditKey } from '../../foundation/database/late-audit-key.ts';
 import { findInstallation } from '../../foundation/database/installation.ts';
 import { claimRootKeys } from '../key-files/installation-keys.ts';
@@ -94,9 +95,16 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
 
 function locationOf(config: Config, environment: Environment): DatabaseLocation {
   const { database, databaseCa: privateCa, mayReadWorldReadableSecrets: mayKeyBeWorldReadable } = config;
+  const unfenced = config.databaseFailover === 'unfenced' ? unfencedTimes : undefined;
   return database.kind === 'sqlite'
     ? database
-    : { ...database, latest: latestSecret(config, 'database', environment), privateCa, mayKeyBeWorldReadable };
+    : {
+        ...database,
+        latest: latestSecret(config, 'database', environment),
+        privateCa,
+        mayKeyBeWorldReadable,
+        unfenced,
+      };
 }
 
 /** @throws Error of `fill` */

@@ -4,6 +4,7 @@ import { keyPrefixWarnings } from '../../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../../modules/scope-catalogue/warnings.ts';
 import { warningsOf } from '../configuration/config-warnings.ts';
 import { durabilityOf } from '../../foundation/database/durability.ts';
+import { failoverStateOf } from '../../foundation/database/failover.ts';
 import { assertEnvironments } from './environments-check.ts';
 import { openInstallation, type Installation, type OpenedInstallation } from './installation.ts';
 import { mailTemplates } from '../wiring/mail.ts';
@@ -30,6 +31,7 @@ export async function openAndMigrate({ config, clock, log, environment }: Servic
     await assertEnvironments(db, config);
     return [
       ...(await durabilityOf(db)).warnings,
+      ...((await failoverStateOf(db))?.warnings ?? []),
       ...(await keyPrefixWarnings(db, config)),
       ...(await catalogueWarnings(db, config)),
     ];

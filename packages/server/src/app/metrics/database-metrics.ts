@@ -3,7 +3,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { Db } from '../../foundation/database/db.ts';
 import { addCounter, addGauge, addHistogram, by } from './metric-kinds.ts';
 
-export type MeasuredDb = Pick<Db, 'times' | 'writes' | 'connections'>;
+export type MeasuredDb = Pick<Db, 'times' | 'writes' | 'connections' | 'primaryProof'>;
 
 export function collectDatabase(registry: Registry, db: MeasuredDb): void {
   const { times, writes } = db;
@@ -31,5 +31,17 @@ export function collectDatabase(registry: Registry, db: MeasuredDb): void {
     help: 'Connections to PostgreSQL',
     labelNames: ['state'],
     read: () => by('state', { ...db.connections }),
+  });
+  const { primaryProof: proof } = db;
+  addGauge(registry, {
+    name: 'keyreeve_postgres_primary_proof_age_seconds',
+    help: 'Time since PostgreSQL was last proven to be the newest primary, with `KEYREEVE_DATABASE_FAILOVER=unfenced`',
+    // Infinity before the first proof.
+    read: () => (proof ? [{ value: (proof.ageMs ?? Infinity) / 1_000 }] : []),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_postgres_unproven_reads_total',
+    help: 'Reads that were refused because of that, without those of verifiers',
+    read: () => (proof ? [{ value: proof.refusedReads }] : []),
   });
 }

@@ -63,6 +63,7 @@ const defaults: Config = {
   ...singleSignOnDefaults,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   databaseCa: undefined,
+  databaseFailover: 'fenced',
   masterKey: undefined,
   mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),

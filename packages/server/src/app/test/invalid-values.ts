@@ -247,6 +247,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_VERIFY_SOCKET', 'a\0b', /zero byte/],
   ['KEYREEVE_BOOTSTRAP', 'a\0b', /zero byte/],
   ['KEYREEVE_DATABASE_CA', '/ca.pem', /can be set only with PostgreSQL/],
+  ['KEYREEVE_DATABASE_FAILOVER', 'unfenced', /can be unfenced only with PostgreSQL/],
+  ['KEYREEVE_DATABASE_FAILOVER', 'automatic', /must be one of fenced, unfenced/],
   ['KEYREEVE_VERIFIERS', '0', /from 1 to 64/],
   ['KEYREEVE_PUBLIC_PORT_VERIFIES', 'no', /must be one of on, off/],
   ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],

@@ -33,10 +33,10 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _keyreeve
 printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
 
-const optionsOfCreate =
-  '--account --nickname --scope --expires-at --address --metadata --sha256 --public-key --environment --rate --burst --quota --json --help'.split(
-    ' ',
-  );
+const optionsOfCreate = (
+  '--account --nickname --scope --expires-at --address --metadata --sha256 --public-key --environment ' +
+  '--rate --burst --quota --trust --github-repository-id --ref --json --help'
+).split(' ');
 const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate', 'quota'].map((it) => `--clear-${it}`);
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
@@ -51,7 +51,9 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve key change 1 --clear-', optionsToClear],
   [
     'keyreeve key rotate 1 --',
-    ['--account', '--overlap', '--end-previous', '--end-current', '--public-key', '--json', '--help'],
+    '--account --overlap --end-previous --end-current --public-key --trust --github-repository-id --ref --json --help'.split(
+      ' ',
+    ),
   ],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],

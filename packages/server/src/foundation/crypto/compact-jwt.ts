@@ -7,6 +7,9 @@ import { constants, verify, type KeyObject } from 'node:crypto';
 import { DomainError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 
+/** Members of private and symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+export const privateJwkMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
+
 export type JwtMembers = Readonly<Record<string, unknown>>;
 
 export interface CompactJwt {

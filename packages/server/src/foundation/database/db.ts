@@ -1,6 +1,7 @@
 /** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
 import type { OperationTimes } from './operation-times.ts';
+import type { PrimaryProof } from './primary-proof.ts';
 import type { WorkClass } from './share.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
@@ -121,6 +122,8 @@ export interface Db {
   readonly usageFile?: SecondFile | undefined;
   /** Only for a database server. */
   readonly connections?: DbConnections;
+  /** Only for a database server whose earlier primary may still answer after a promotion. */
+  readonly primaryProof?: PrimaryProof | undefined;
   /** The name of the connection pooler in front of the database server; undefined without one. */
   readonly pooler?: string | undefined;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;

@@ -7,6 +7,7 @@ import { limits } from '@keyreeve/contract/limits';
 import { monotonicMs } from '../clock.ts';
 import type { DatabaseWaits } from './database-waits.ts';
 import type { PostgresServers } from './postgres-servers.ts';
+import type { PrimaryProof, ServerIdentity } from './primary-proof.ts';
 
 const longResponseMsMax = 3_600_000;
 
@@ -51,6 +52,11 @@ const prepareSession = ({ statementMsMax }: DatabaseWaits): string => `select pg
   set_config('client_min_messages', 'warning', false),
   case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
     then set_config('synchronous_commit', 'on', false) end`;
+// The timeline of the last checkpoint would be that before a promotion.
+const identify = `select (select system_identifier::text from pg_control_system()) as "system",
+  case when not pg_is_in_recovery()
+    then ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int end as "timeline",
+  coalesce(host(inet_server_addr()) || ' ' || inet_server_port(), 'local') as "address"`;
 // One plan for all values: these are point reads.
 const prepareReader = `select set_config('plan_cache_mode', 'force_generic_plan', false)`;
 const setSearchPath = `select set_config('search_path', $1, false)`;
@@ -61,10 +67,29 @@ export const openedMs = (client: ClientBase): number => opened.get(client)?.atMs
 /** A pooler in session mode reports another id to its clients than that of the process. */
 export const backendOf = (client: ClientBase): number => opened.get(client)?.backend ?? 0;
 
+const identities = new WeakMap<ClientBase, ServerIdentity>();
+/** The server of a connection; undefined without a {@link PrimaryProof}. */
+export const serverOf = (client: ClientBase): ServerIdentity | undefined => identities.get(client);
+
+/** @throws Error if the server is an earlier primary, or of another cluster */
+async function meetServer(client: Client, proof: PrimaryProof): Promise<void> {
+  const atMs = monotonicMs();
+  const { rows } = await client.query<Omit<ServerIdentity, 'timeline'> & { readonly timeline: number | null }>(
+    identify,
+  );
+  const [server] = rows;
+  if (!server) throw new Error('a select without a table returned no row');
+  const { system, address, timeline } = server;
+  if (timeline === null) return proof.meetStandby({ system, address }, atMs);
+  proof.meet({ system, address, timeline });
+  identities.set(client, { system, address, timeline });
+}
+
 /** @returns the id of the PostgreSQL process @throws Error unless the server is a primary that Keyreeve can use */
 export async function prepare(client: Client, servers: PostgresServers): Promise<number> {
   const { rows } = await client.query<Session>(prepareSession(servers.waits));
   const [session] = rows;
+  if (servers.proof) await meetServer(client, servers.proof);
   // A standby may return an earlier state.
   if (session?.isStandby !== false || session.readOnly !== 'off') {
     throw new Error('the PostgreSQL server is a standby or read-only; Keyreeve needs the primary');
@@ -100,7 +125,7 @@ export function newClient(servers: PostgresServers, more: ClientConfig): Client 
 
 export interface PoolOptions {
   readonly connectionsMax: number;
-  readonly purpose: 'reader' | 'writer';
+  readonly purpose: 'reader' | 'writer' | 'proof';
   /** Called for each new connection. The pool closes it after an error. */
   readonly accept: (client: Client, backend: number) => Promise<void>;
 }
@@ -121,7 +146,7 @@ export function newPool(servers: PostgresServers, { connectionsMax, purpose, acc
     },
   });
   // The pool replaces an idle connection that breaks. If a connection in use breaks, its query fails.
-  pool.on('error', () => undefined);
+  pool.on('error', (error) => servers.handover.observe(error));
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

@@ -5,9 +5,12 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
+import { monotonicMs } from '../clock.ts';
 import { readSecretFile } from '../secret-file.ts';
 import { databaseWaits, type DatabaseWaits } from './database-waits.ts';
+import { Handover } from './postgres-handover.ts';
 import type { PostgresHost, PostgresLocation } from './postgres-url.ts';
+import { PrimaryProof } from './primary-proof.ts';
 
 interface Credentials {
   readonly location: PostgresLocation;
@@ -15,6 +18,9 @@ interface Credentials {
 }
 
 export class PostgresServers {
+  readonly handover: Handover;
+  /** Undefined if an earlier primary is stopped before another server is promoted. */
+  readonly proof: PrimaryProof | undefined;
   readonly #location: PostgresLocation;
   #credentials: Credentials;
   #next = 0;
@@ -23,6 +29,9 @@ export class PostgresServers {
   /** @throws Error if a certificate or a key can't be read */
   constructor(location: PostgresLocation) {
     this.#location = location;
+    this.handover = new Handover(this.waits.handoverMsMax);
+    const { unfenced } = location;
+    this.proof = unfenced && new PrimaryProof({ ...unfenced, monotonicMs });
     this.#credentials = { location, tls: tlsOf(location) };
   }
 
@@ -65,6 +74,11 @@ export class PostgresServers {
   /** The server could not be reached, or is not the primary. Connections that fail together count as one failure. */
   failed(server: PostgresHost): void {
     if (server === this.next) this.#next = (this.#next + 1) % this.count;
+  }
+
+  /** The server of this connection may not be the primary any more. */
+  doubted(client: Client): void {
+    if (isServerOf(client, this.next)) this.failed(this.next);
   }
 
   /** Its server is the primary. */

@@ -4,7 +4,7 @@
  * databases put into theirs.
  */
 import { isLoopback } from '../ip-address.ts';
-import type { DatabaseWaits } from './database-waits.ts';
+import type { DatabaseWaits, UnfencedTimes } from './database-waits.ts';
 
 export interface PostgresHost {
   /** A host name, an IP address, or the folder of a Unix socket. */
@@ -38,6 +38,8 @@ export interface PostgresLocation {
   readonly mayKeyBeWorldReadable?: boolean;
   /** Default: those of the product. */
   readonly waits?: DatabaseWaits;
+  /** Set if a standby can be promoted while the earlier primary still answers. */
+  readonly unfenced?: UnfencedTimes | undefined;
 }
 
 /** The names of libpq. `require` encrypts and verifies nothing; `verify-ca` verifies the certificate, not the host name. */

@@ -20,23 +20,20 @@ import type {
   TransactionOptions,
   Procedure,
 } from './db.ts';
+import { cancelCommit } from './cancel-commit.ts';
 import { CoalescedCall } from './coalesced-call.ts';
 import { OperationTimes } from './operation-times.ts';
 import type { PostgresLocation } from './postgres-url.ts';
-import { Batch, BatchItem } from './postgres-batch.ts';
-import {
-  backendOf,
-  isConnectionLost,
-  isWorthRetrying,
-  newClient,
-  newPool,
-  openedMs,
-  prepare,
-} from './postgres-connection.ts';
+import { backendOf, newClient, newPool, openedMs, prepare, serverOf } from './postgres-connection.ts';
 import type { ParameterValue } from './postgres-parameters.ts';
 import { PoolerCheck, PoolerError } from './postgres-pooler.ts';
+import { assertProven, isRepeatable, readOn, writesNothing } from './postgres-read.ts';
+import { isWorthRetrying } from './postgres-retry.ts';
 import { PostgresServers } from './postgres-servers.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
+import type { PrimaryProof } from './primary-proof.ts';
+import { ProofWrites } from './proof-writes.ts';
+import { assertSettled, untilSettled } from './settled.ts';
 import { type Share, currentShare, currentSpan, inCurrentShare, runInShare } from './share.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { orUnavailable as orUnavailableNow, unavailable } from './unavailable.ts';
@@ -55,13 +52,15 @@ export class PostgresDb implements Db {
     concurrentReadsMax: limits.postgresReadersMax,
     immediateBatchSize: limits.lookupBatchMax,
   };
-  readonly writes = new WriteHealth(() => this.confirm());
+  readonly writes = new WriteHealth(() => runInShare(probeShare, () => this.transaction(changeNothing)));
   readonly usage = this;
   /** A transaction occupies a connection and locks rows. */
   readonly isWriterFree = false;
   readonly #servers: PostgresServers;
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
+  readonly #provers: pg.Pool | undefined;
+  readonly #proofWrites: ProofWrites | undefined;
   readonly #poolers: PoolerCheck;
   readonly #poolerTimer: NodeJS.Timeout;
   /** While a pooler does not keep sessions, no statement runs. */
@@ -78,6 +77,8 @@ export class PostgresDb implements Db {
     const db = orUnavailableNow(() => new PostgresDb(location, auditKey, beforeRead));
     try {
       await orUnavailable(db.#checkPooler());
+      await db.#proofWrites?.attempt();
+      db.#proofWrites?.start();
       return db;
     } catch (error) {
       await db.close();
@@ -98,12 +99,27 @@ export class PostgresDb implements Db {
     const { concurrentReadsMax } = this.sharedReads;
     this.#readers = newPool(servers, { connectionsMax: concurrentReadsMax, purpose: 'reader', accept });
     this.#writers = newPool(servers, { connectionsMax: writersMax, purpose: 'writer', accept });
+    if (servers.proof) {
+      this.#provers = newPool(servers, { connectionsMax: 1, purpose: 'proof', accept });
+      this.#proofWrites = this.#newProofWrites(this.#provers, servers.proof);
+    }
     this.#poolerTimer = setInterval(() => void this.checkPooler(), poolerCheckMs).unref();
     const inClass = (workClass: ConfirmationClass): CoalescedCall =>
-      new CoalescedCall(() =>
-        runInShare({ workClass, owner: 'confirmation', isOneAtATime: true }, () => this.transaction(changeNothing)),
-      );
+      new CoalescedCall(() => runInShare({ ...confirmationShare, workClass }, () => this.transaction(changeNothing)));
     this.#confirmations = { narrowing: inClass('narrowing'), ordinary: inClass('ordinary') };
+  }
+
+  #newProofWrites(pool: pg.Pool, proof: PrimaryProof): ProofWrites {
+    const connect = (): Promise<pg.PoolClient> => this.#connect(pool);
+    const onWaiting = (client: pg.PoolClient): void => {
+      void this.#cancelCommit(client);
+      this.#servers.doubted(client);
+    };
+    return new ProofWrites({ proof, auditKey: this.#auditKey, waits: this.#servers.waits, connect, onWaiting });
+  }
+
+  get primaryProof(): PrimaryProof | undefined {
+    return this.#servers.proof;
   }
 
   all<Row>(
@@ -146,16 +162,19 @@ export class PostgresDb implements Db {
       const startedMs = monotonicMs();
       for (let attempt = 1; ; attempt++) {
         try {
-          const value = await this.#attempt(inShare, share.traceId, isLong);
+          const value = await this.#attempt(inShare, share, isLong);
           this.times.observe('commit', monotonicMs() - startedMs);
           return value;
         } catch (error) {
-          if (attempt === attemptsMax || !(error instanceof Error && isWorthRetrying(error.cause))) throw error;
+          if (attempt === attemptsMax || !isWorthRetrying(error, this.#servers.handover)) throw error;
         }
       }
     };
     const commit = { name: 'db.commit', kind: 'client' } as const;
-    return inSpan(currentSpan(), commit, () => this.#tracked(() => this.#slots.run(share, run)));
+    const { proof, waits } = this.#servers;
+    const settled = proof && share.removesRights ? untilSettled(proof, share, waits) : undefined;
+    const inTurn = (): Promise<T> => this.#slots.run(share, run);
+    return inSpan(currentSpan(), commit, () => this.#tracked(() => settled?.then(inTurn) ?? inTurn()));
   }
 
   perform<Input, Output>({ runTx }: Procedure<Input, Output>, input: Input): Promise<Output> {
@@ -173,7 +192,9 @@ export class PostgresDb implements Db {
         const options = { auditKey: this.#auditKey, waits: this.#servers.waits, isLong: true, isSnapshot: true };
         const tx = new PostgresTransaction(client, options);
         await tx.get(takeSnapshot);
-        return await body(tx);
+        const result = await body(tx);
+        orUnavailableNow(() => assertProven(client, this.#servers.proof));
+        return result;
       } finally {
         // Closing the connection ends the transaction.
         client.release(true);
@@ -187,7 +208,7 @@ export class PostgresDb implements Db {
   }
 
   get connections(): DbConnections {
-    const pools = [this.#readers, this.#writers];
+    const pools = [this.#readers, this.#writers, ...(this.#provers ? [this.#provers] : [])];
     const idle = pools.reduce((sum, { idleCount }) => sum + idleCount, 0);
     return { idle, active: pools.reduce((sum, { totalCount }) => sum + totalCount, 0) - idle };
   }
@@ -196,8 +217,8 @@ export class PostgresDb implements Db {
     this.#isClosing = true;
     this.writes.stop();
     clearInterval(this.#poolerTimer);
-    await Promise.allSettled(this.#inProgress);
-    await Promise.all([this.#readers.end(), this.#writers.end()]);
+    await Promise.allSettled([...this.#inProgress, this.#proofWrites?.stop()]);
+    await Promise.all([this.#readers.end(), this.#writers.end(), this.#provers?.end()]);
   }
 
   /**
@@ -225,7 +246,7 @@ export class PostgresDb implements Db {
   }
 
   /**
-   * A connection to the primary. Tries each server once.
+   * A connection to the primary. Tries each server once, or until the next primary if the last one has announced its end.
    * @param isForCheck also while operations are refused
    * @throws Error
    */
@@ -235,13 +256,21 @@ export class PostgresDb implements Db {
       const server = this.#servers.next;
       try {
         const client = await pool.connect();
-        if (this.#servers.isOfPrimary(client)) return client;
+        if (this.#servers.isOfPrimary(client) && !this.#isEarlier(client)) return client;
         client.release(true);
       } catch (error) {
         this.#servers.failed(server);
-        if (++failures >= this.#servers.count) throw error;
+        if (++failures < this.#servers.count) continue;
+        if (!(await this.#servers.handover.mayRetry())) throw error;
+        failures = 0;
       }
     }
+  }
+
+  /** Whether another server is known to have been promoted after the server of the connection. */
+  #isEarlier(client: pg.PoolClient): boolean {
+    const server = serverOf(client);
+    return server !== undefined && this.#servers.proof?.isEarlier(server) === true;
   }
 
   /**
@@ -250,19 +279,23 @@ export class PostgresDb implements Db {
    * @throws Error
    */
   async #readOnce(pool: pg.Pool, statement: Statement<unknown>, values: readonly ParameterValue[]): Promise<unknown[]> {
-    const { statementMsMax, answerMsMax } = this.#servers.waits;
+    const { proof, waits } = this.#servers;
+    const { statementMsMax, answerMsMax } = waits;
     const client = await this.#connect(pool);
     const untilMs = monotonicMs() + answerMsMax;
-    const isRepeatable = writesNothing(statement);
+    const read = { statement, values };
     // Until then, the server has answered, because it ends a statement after `statementMsMax`. The rest is for the repetition.
-    const firstMsMax = isRepeatable ? Math.min(answerMsMax, statementMsMax + networkMs) : answerMsMax;
+    const firstMsMax = writesNothing(statement) ? Math.min(answerMsMax, statementMsMax + networkMs) : answerMsMax;
     try {
-      return await readOn(client, statement, values, firstMsMax);
+      return await readOn(client, read, firstMsMax, proof);
     } catch (error) {
-      if (!isRepeatable || !isConnectionLost(error)) throw error;
-      const other = await this.#connectAfter(pool, monotonicMs(), untilMs);
+      const { handover } = this.#servers;
+      handover.observe(error);
+      if (!isRepeatable(statement, error)) throw error;
+      const nextUntilMs = Math.max(untilMs, handover.untilMs);
+      const other = await this.#connectAfter(pool, monotonicMs(), nextUntilMs);
       if (other === undefined) throw error;
-      return await readOn(other, statement, values, Math.max(1, untilMs - monotonicMs()));
+      return await readOn(other, read, Math.min(answerMsMax, Math.max(1, nextUntilMs - monotonicMs())), proof);
     }
   }
 
@@ -302,7 +335,7 @@ export class PostgresDb implements Db {
     }
   }
 
-  async #attempt<T>(body: (tx: Transaction) => Promise<T>, traceId: string | undefined, isLong: boolean): Promise<T> {
+  async #attempt<T>(body: (tx: Transaction) => Promise<T>, share: Share, isLong: boolean): Promise<T> {
     const client = await orUnavailable(this.#connect(this.#writers)).catch((error: unknown) => {
       this.writes.failed();
       throw error;
@@ -310,30 +343,32 @@ export class PostgresDb implements Db {
     const tx = new PostgresTransaction(client, {
       auditKey: this.#auditKey,
       waits: this.#servers.waits,
-      traceId,
+      traceId: share.traceId,
       isLong,
     });
     // The connection is closed unless the transaction is committed or rolled back.
     let isReusable = false;
     try {
+      if (this.#servers.proof && share.removesRights) assertSettled(this.#servers.proof, serverOf(client));
       const value = await body(tx);
       await tx.commit();
       isReusable = true;
       this.writes.succeeded();
       return value;
     } catch (error) {
+      if (error instanceof Error) this.#servers.handover.observe(error.cause);
       isReusable = await tx.rollBack();
       if (tx.didWriteFail) this.writes.failed();
-      if (tx.mayCommitWait) void this.#cancelCommit(client);
+      if (tx.mayCommitWait) void this.#cancelCommit(client, this.#servers.proof?.validMs);
       throw error;
     } finally {
       client.release(!isReusable);
     }
   }
 
-  /** A commit waits for its standby indefinitely and occupies a connection of the server, even after this side closed it. */
-  async #cancelCommit(client: pg.PoolClient): Promise<void> {
-    await this.#writers.query(cancelWaiting, [backendOf(client)]).catch(() => undefined);
+  /** @param msMin before the commit ceases to wait */
+  #cancelCommit(client: pg.PoolClient, msMin = 0): Promise<void> {
+    return cancelCommit(this.#writers, backendOf(client), msMin);
   }
 
   async #tracked<T>(run: () => Promise<T>): Promise<T> {
@@ -348,37 +383,16 @@ export class PostgresDb implements Db {
   }
 }
 
+/** A client takes what a confirmation precedes as the response to a removal of rights. */
+const confirmationShare = { owner: 'confirmation', isOneAtATime: true, removesRights: true } as const;
+const probeShare = { ...confirmationShare, workClass: 'narrowing', removesRights: false } as const;
 /** For a commit that waits for the standby, and so for everything that was visible when it began. */
 const changeNothing = async (): Promise<void> => undefined;
 /** Reads lock nothing, so they have their own turns: they neither wait for their owner's changes nor delay them. */
 const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
 
-// Meanwhile the process id may belong to another connection, so the conditions identify the waiting commit.
-const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
-  where pid = $1 and wait_event = 'SyncRep' and usename = current_user and application_name like 'keyreeve%'`;
 // The first statement of a transaction takes its snapshot.
 const takeSnapshot = sql<object>('take_snapshot', 'select 1');
-
-/** Releases the connection, which is closed after an error. */
-async function readOn(
-  client: pg.PoolClient,
-  statement: Statement<unknown>,
-  values: readonly ParameterValue[],
-  msMax: number,
-): Promise<unknown[]> {
-  const item = new BatchItem(statement, values, true);
-  let isBroken = true;
-  try {
-    await new Batch([item], msMax).run(client);
-    isBroken = false;
-    return item.rows ?? [];
-  } finally {
-    client.release(isBroken);
-  }
-}
-
-const writesNothing = ({ text }: Statement<unknown>): boolean =>
-  /^\s*(?:select|with)\b/.test(text.postgres) && !/\b(?:insert|update|delete|merge)\b/.test(text.postgres);
 
 const orUnavailable = <T>(result: Promise<T>): Promise<T> =>
   result.catch((error: unknown) => {

@@ -18,6 +18,8 @@ export interface Share {
   readonly owner: string;
   /** An account's changes lock its row: two concurrent ones would only occupy two connections. */
   readonly isOneAtATime: boolean;
+  /** Whether its transactions can remove rights: no other process may read an earlier primary when they commit. */
+  readonly removesRights?: boolean;
   /** Of a request from a trusted proxy, for its audit events. */
   readonly traceId?: string | undefined;
   /** Of a recorded request or job. */
@@ -45,6 +47,9 @@ export const rangeShare = (range: string, workClass: WorkClass): Share => ({
 });
 
 export const runInShare = <T>(share: Share, run: () => T): T => current.run(share, run);
+
+/** For transactions that can remove rights. */
+export const removingRights = <T>(run: () => T): T => current.run({ ...currentShare(), removesRights: true }, run);
 
 /** The trace of a request, for the operations of `run`. */
 export const runInTrace = <T>(trace: Pick<Share, 'traceId' | 'span'>, run: () => T): T =>

@@ -1,5 +1,5 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
-import { hash as digestOf, randomInt } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 import type { KeyLimits, ListTotal } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
@@ -11,6 +11,7 @@ import { keyDeletions } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
+import { randomNumberId } from '../../foundation/number-id.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed } from '../rate-limits/key-creation-limits.ts';
@@ -79,12 +80,6 @@ export interface PreparedKey {
   readonly storeTx: (tx: Transaction) => Promise<number>;
 }
 
-/** A random id from 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
-function randomKeyId(): number {
-  const id = randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
-  return id === 0 ? randomKeyId() : id;
-}
-
 export class ApiKeys {
   readonly pending = new PendingChanges<number>();
   readonly #options: ApiKeysOptions;
@@ -126,7 +121,7 @@ export class ApiKeys {
   #newSecret(prefix: string): MadeKey & { readonly secret: Secret } {
     const secret = makeKey(prefix);
     const stored = { hash: this.#options.hash.stored(secret.reveal()), hint: hintOf(secret) };
-    return { id: randomKeyId(), ...stored, secret, prefix: this.#recordedPrefixes.has(prefix) ? undefined : prefix };
+    return { id: randomNumberId(), ...stored, secret, prefix: this.#recordedPrefixes.has(prefix) ? undefined : prefix };
   }
 
   /**
@@ -188,7 +183,7 @@ export class ApiKeys {
   ): Promise<ApiKey> {
     assertNoReservedScope(request.scopes ?? []);
     const identity = await parseIdentity(this.#options.db, accountId, given, this.#options.audiences);
-    const made = { id: randomKeyId(), hash: randomHash(), hint: null, prefix: undefined, identity };
+    const made = { id: randomNumberId(), hash: randomHash(), hint: null, prefix: undefined, identity };
     const { key } = await this.#create(principal, accountId, request, () => made);
     return key;
   }

@@ -29,16 +29,19 @@ type Kind = 'secret' | 'publicKey' | 'trust';
 const names: Readonly<Record<Kind, string>> = { secret: 'secret', publicKey: 'public key', trust: 'trust' };
 const errorOf = { publicKey: invalidPublicKey, trust: invalidTrust } as const;
 
-const kindOf = ({ publicKey, trust }: Pick<ClientIdentity, 'publicKey' | 'trust'>): Kind => {
+/** Stored or as responses show them: null for what the key does not have. */
+interface Held {
+  readonly publicKey: unknown;
+  readonly trust: unknown;
+}
+
+const kindOf = ({ publicKey, trust }: Held): Kind => {
   if (publicKey !== null) return 'publicKey';
   return trust === null ? 'secret' : 'trust';
 };
 
 /** What a key has, in messages. */
-export const nameOfKind = (of: { readonly publicKey: unknown; readonly trust: unknown }): string => {
-  if (of.publicKey !== null) return names.publicKey;
-  return of.trust === null ? names.secret : names.trust;
-};
+export const nameOfKind = (of: Held): string => names[kindOf(of)];
 
 /**
  * @param accountId of the key

@@ -1,6 +1,7 @@
 /** API keys in requests and in the arguments of the command line. */
 import { limits, type KeyChangeBody, type KeyLimits, type RotationBody } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import { numberIdOf } from '../../foundation/number-id.ts';
 
 /** Absent members stay as they are; null removes the value. */
 export interface KeyChangeRequest {
@@ -39,8 +40,8 @@ export type RotationRequest = Replacement | CurrentEnd;
  * @throws DomainError `key_not_found` for any other text
  */
 export function keyIdOf(text: string, detail?: string): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new DomainError('key_not_found', detail === undefined ? {} : { detail });
+  const id = numberIdOf(text);
+  if (id === undefined) throw new DomainError('key_not_found', detail === undefined ? {} : { detail });
   return id;
 }
 

@@ -6,6 +6,7 @@ import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { PublicKey } from '@keyreeve/contract';
 import type * as Curves from '@noble/curves/ed25519.js';
+import { privateJwkMembers } from '../../foundation/crypto/compact-jwt.ts';
 import { DomainError, type FieldError } from '../../foundation/errors.ts';
 import { lazily } from '../../foundation/lazy-modules.ts';
 
@@ -27,8 +28,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   EC: { crv: 'P-256', coordinates: ['x', 'y'], algorithm: 'ES256', algorithms: ['ES256'] },
 };
 
-/** Members of private and symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
-const privateMembers: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
 /** Accepted and not stored. `ext` is from the Web Cryptography API. */
 const ignoredMembers: ReadonlySet<string> = new Set(['kid', 'ext']);
 const coordinateBytes = 32;
@@ -49,7 +48,7 @@ export function parsePublicKey(value: unknown): string {
     throw invalid('', 'Expected a JWK (RFC 7517).');
   const jwk = value as Jwk;
   // First: the client may take another error for the only one, and send the private key again.
-  for (const name of privateMembers)
+  for (const name of privateJwkMembers)
     if (Object.hasOwn(jwk, name))
       throw invalid(
         name,

@@ -58,7 +58,7 @@ export async function parseTrust(
   const ids = JSON.parse(issuer.idClaims) as string[];
   if (!ids.some((pointer) => Object.hasOwn(claims, pointer))) {
     const names = ids.map(nameOf).join(' or ');
-    const detail = `Name ${names}: other claims can be those of a workload of somebody else, now or later.`;
+    const detail = `Name ${names}: other claims can be those of another person’s workload, today or in future.`;
     throw invalid('claims', detail, names);
   }
   const trust: StoredTrust = { issuer: url, audience: audience ?? audiences.publicUrl, claims };

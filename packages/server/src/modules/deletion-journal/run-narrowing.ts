@@ -7,6 +7,7 @@
  */
 import { errors, type ErrorCode } from '@keyreeve/contract';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { removingRights } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, mayBeRejected } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { PendingChange, PendingChanges } from './pending-changes.ts';
@@ -60,6 +61,7 @@ interface NarrowingOptions<Id extends string | number, Made> {
 /**
  * Makes a change that removes rights. It resolves when every verification that starts later applies the change, and a
  * restored backup applies it too:
+ * 0. After a promotion of another PostgreSQL server, its transactions wait until no process reads the earlier one (`settled.ts`).
  * 1. A change that could not be repeated is not begun: the number of pending changes is bounded.
  * 2. `read` rejects early, then one transaction checks the caller and makes the change.
  * 3. After a rejection because of a missing row, it waits for the standby. The commit that removed the row may not have
@@ -77,7 +79,12 @@ interface NarrowingOptions<Id extends string | number, Made> {
  * @throws DomainError what `read` and `changeTx` throw; `unavailable`, also when the journal cannot be written, although the
  *   change holds
  */
-export async function runNarrowing<Id extends string | number, Made>(
+export const runNarrowing = <Id extends string | number, Made>(
+  core: Pick<RecordingCore, 'db' | 'revocations'>,
+  narrowing: Narrowing<Id, Made>,
+): Promise<Made> => removingRights(() => narrow(core, narrowing));
+
+async function narrow<Id extends string | number, Made>(
   { db, revocations }: Pick<RecordingCore, 'db' | 'revocations'>,
   { read, recordedOf, isLong = false, afterCommit, repetition, ...change }: Narrowing<Id, Made>,
 ): Promise<Made> {
@@ -124,7 +131,7 @@ export async function runNarrowing<Id extends string | number, Made>(
 }
 
 /**
- * Steps 4 and 6 of {@link runNarrowing} for a change that the caller repeats, by a function with a transaction of its own.
+ * Steps 0, 4 and 6 of {@link runNarrowing} for a change that the caller repeats, by a function with a transaction of its own.
  * @param revocations undefined without a journal
  * @throws what `change` throws; DomainError `unavailable` when the journal cannot be written, although the change holds
  */
@@ -133,7 +140,7 @@ export async function recordingChanges<T>(
   recorded: AccountChange | Revocation,
   change: () => Promise<T>,
 ): Promise<T> {
-  const result = await change().catch((error: unknown) => {
+  const result = await removingRights(change).catch((error: unknown) => {
     if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
     throw error;
   });
@@ -154,7 +161,7 @@ async function record(revocations: Revocations | undefined, recorded: readonly R
 async function finishFirst(db: Db, attempts: readonly ((db: Db) => Promise<unknown>)[]): Promise<void> {
   for (const attempt of attempts) {
     try {
-      await attempt(db);
+      await removingRights(() => attempt(db));
       return;
     } catch (error) {
       if (!(error instanceof DomainError) || isTemporary(error.code)) throw error;

@@ -44,7 +44,7 @@ export interface Verification {
 
 type VerifyingIssuer = Pick<
   IssuerRow,
-  'id' | 'accountId' | 'url' | 'algorithms' | 'lifetimeSeconds' | 'jwks' | 'refreshes'
+  'id' | 'accountId' | 'url' | 'algorithms' | 'lifetimeSeconds' | 'replay' | 'jwks' | 'refreshes'
 >;
 
 export class IdentityTokens {
@@ -80,6 +80,8 @@ export class IdentityTokens {
     const algorithm = algorithmsOf(issuer).find((declared) => declared === token.algorithm);
     if (token.issuer !== issuer.url || algorithm === undefined) return undefined;
     if (!isTimely(token, issuer.lifetimeSeconds, now)) return undefined;
+    // Without an id, its second use could not be recognized.
+    if (issuer.replay === 'once' && token.id === null) return undefined;
     const found = await this.#keySets.find(issuer, token.keyId);
     if (!found?.algorithms.includes(algorithm)) return undefined;
     const isSigned = await this.#isSigned(token, `${issuer.id} ${ipRange(clientIp)}`, { key: found.key, algorithm });

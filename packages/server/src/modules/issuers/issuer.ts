@@ -47,8 +47,15 @@ export function narrowedMembers(before: IssuerSettings, after: IssuerSettings): 
     ...lists,
     ...(after.lifetimeSeconds < before.lifetimeSeconds ? (['lifetimeSeconds'] as const) : []),
     ...(after.replay === 'once' && before.replay !== 'once' ? (['replay'] as const) : []),
-    ...(JSON.stringify(after.jwks) === JSON.stringify(before.jwks) ? [] : (['jwks'] as const)),
+    ...(hasLostKeys(before.jwks, after.jwks) ? (['jwks'] as const) : []),
   ];
+}
+
+/** A fetched set can have any keys, so a fixed one may lack some of them, and the other way around. */
+function hasLostKeys(before: IssuerSettings['jwks'], after: IssuerSettings['jwks']): boolean {
+  if (before === null || after === null) return before !== after;
+  const left = new Set(after.keys.map((key) => JSON.stringify(key)));
+  return before.keys.some((key) => !left.has(JSON.stringify(key)));
 }
 
 export function changedMembers(before: IssuerSettings, after: IssuerSettings): (keyof IssuerSettings)[] {

@@ -3,10 +3,11 @@
  * those of one service account. A change that accepts fewer tokens ends the short-lived secrets that were issued for tokens of the
  * issuer: they name the version of the issuer, which every verification compares.
  */
-import { hash, randomInt } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { limits, type IssuerChangeBody, type NewIssuerBody } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { randomNumberId } from '../../foundation/number-id.ts';
 import type { AddressGuard } from '../../foundation/outgoing/address-guard.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
@@ -82,7 +83,7 @@ export class Issuers {
   async add(principal: Principal, accountId: string | null, request: NewIssuerBody): Promise<CountedIssuerRow> {
     const { db, clock } = this.#options;
     const now = clock.now();
-    const storeTx = this.prepare({ principal, now }, { id: randomIssuerId(), accountId }, request);
+    const storeTx = this.prepare({ principal, now }, { id: randomNumberId(), accountId }, request);
     if (accountId !== null) await assertMayActFor(db, principal, accountId);
     return db.transaction(storeTx);
   }
@@ -127,11 +128,13 @@ export class Issuers {
       recordedOf: ({ recorded }) => recorded,
       repetition: {
         pending: this.pending,
-        of: ({ before: { id, updatedAt } }) => {
+        of: ({ before }) => {
+          const { id, updatedAt } = before;
           const repeatTx = async (tx: Transaction): Promise<void> => {
             const found = await store.lockIssuerTx(tx, id);
-            // A later change has seen the state before this one, and has replaced it.
-            if (found?.updatedAt === updatedAt) await this.#changeTx(tx, act, found, request);
+            // This change or a later narrowing has happened.
+            if (found?.version !== before.version) return;
+            await this.#changeTx(tx, act, found, withoutReplaced(request, settingsOf(before), settingsOf(found)));
           };
           return [{ id, kind: `change ${updatedAt} ${JSON.stringify(request)}`, txs: [repeatTx] }];
         },
@@ -208,9 +211,8 @@ export class Issuers {
       const now = clock.now();
       await assertSessionValidTx(tx, { principal, now });
       const before = await lockTx(tx, { id });
-      const at = Math.max(now, before.updatedAt + 1);
-      await store.raiseRefreshesTx(tx, id, at);
-      await recordTx(tx, { principal, now: at }, before, { action: 'issuer.refreshed', details: {} });
+      await store.raiseRefreshesTx(tx, id);
+      await recordTx(tx, { principal, now }, before, { action: 'issuer.refreshed', details: {} });
       return { ...before, refreshes: before.refreshes + 1 };
     });
     return this.keySets.show(refreshed);
@@ -233,8 +235,11 @@ export class Issuers {
   }
 }
 
-/** From 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
-export const randomIssuerId = (): number => randomInt(2 ** 26) * 2 ** 27 + randomInt(1, 2 ** 27);
+/** The members of a change whose values a later change has not replaced. */
+function withoutReplaced(request: IssuerChangeBody, before: IssuerSettings, found: IssuerSettings): IssuerChangeBody {
+  const replaced = new Set<string>(changedMembers(before, found));
+  return Object.fromEntries(Object.entries(request).filter(([name]) => !replaced.has(name)));
+}
 
 /** @throws DomainError `issuer_not_found` */
 async function lockTx(tx: Transaction, { id, accountId }: IssuerAt): Promise<CountedIssuerRow> {

@@ -4,7 +4,7 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { limits, type IssuerAlgorithm } from '@keyreeve/contract';
-import { pssPadding, type SignatureMethod } from '../../foundation/crypto/compact-jwt.ts';
+import { privateJwkMembers, pssPadding, type SignatureMethod } from '../../foundation/crypto/compact-jwt.ts';
 
 export interface VerificationKey {
   /** `kid`; null: the key has none. */
@@ -34,9 +34,6 @@ const rsaBitsMax = 8_192;
 const rsaExponentMax = 2n ** 32n;
 const keyIdCharsMax = 512;
 
-/** Members of private and symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
-const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
-
 /**
  * @param value parsed JSON
  * @throws Error that says what is wrong with the set, such as "has no public key for signatures"
@@ -53,7 +50,7 @@ export function keySetOf(value: unknown): KeySet {
 /** @returns the name of a member of a private or symmetric key in a set, as a JSON pointer */
 export function privateMemberIn(keys: readonly object[]): string | undefined {
   for (const [index, jwk] of keys.entries())
-    for (const name of privateMembers) if (Object.hasOwn(jwk, name)) return `/keys/${index}/${name}`;
+    for (const name of privateJwkMembers) if (Object.hasOwn(jwk, name)) return `/keys/${index}/${name}`;
   return undefined;
 }
 
@@ -66,7 +63,7 @@ function verificationKeyOf(value: unknown): VerificationKey | undefined {
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return undefined;
   if (kid !== undefined && !(typeof kid === 'string' && kid.length <= keyIdCharsMax)) return undefined;
   // An issuer that publishes a private key has lost it.
-  if (privateMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
+  if (privateJwkMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
   const ofType = algorithmsOfType.get(kty === 'RSA' ? kty : `${String(kty)} ${String(crv)}`);
   const algorithms = alg === undefined ? ofType : ofType?.filter((algorithm) => algorithm === alg);
   const key = algorithms && algorithms.length > 0 ? publicKeyOf(jwk) : undefined;

@@ -57,7 +57,9 @@ export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #now: () => number;
   /** By id, the one that was used least recently first. */
-  readonly #entries = new Map<number, Entry>();
+  readonly #commonEntries = new Map<number, Entry>();
+  /** A person can declare more issuers for own service accounts than a process keeps. They must remove no common one. */
+  readonly #accountEntries = new Map<number, Entry>();
   readonly #fixed = new Map<string, KeySet>();
   readonly #commonFetches = fetchTurns(limits.issuerFetchesMax, limits.issuerFetchesMax);
   // Managers of service accounts declare as many issuers as they have service accounts, and may make them slow.
@@ -76,7 +78,7 @@ export class KeySets {
    */
   async find(source: Source, keyId: string | null): Promise<VerificationKey | undefined> {
     if (source.jwks !== null) return onlyKey(this.#fixedSet(source.jwks), keyId);
-    const entry = this.#entryOf(source.id);
+    const entry = this.#entryOf(source);
     const valid = this.#validIn(entry, source);
     if (!valid) return onlyKey((await this.#wait(source, entry)).keys, keyId);
     const found = onlyKey(valid.keys, keyId);
@@ -99,7 +101,7 @@ export class KeySets {
     try {
       const { keys } =
         source.jwks === null
-          ? await this.#newest(source, this.#entryOf(source.id))
+          ? await this.#newest(source, this.#entryOf(source))
           : { keys: this.#fixedSet(source.jwks) };
       return { keyIds: keys.map(({ id }) => id), failure: null };
     } catch (error) {
@@ -116,17 +118,18 @@ export class KeySets {
     return keys;
   }
 
-  #entryOf(id: number): Entry {
-    const entry = this.#entries.get(id) ?? {
+  #entryOf({ id, accountId }: Source): Entry {
+    const entries = accountId === null ? this.#commonEntries : this.#accountEntries;
+    const entry = entries.get(id) ?? {
       fetched: undefined,
       fetching: undefined,
       attemptedMs: -Infinity,
       failedMs: -Infinity,
       waiting: 0,
     };
-    this.#entries.delete(id);
-    this.#entries.set(id, entry);
-    removeFirst(this.#entries);
+    entries.delete(id);
+    entries.set(id, entry);
+    removeFirst(entries);
     return entry;
   }
 

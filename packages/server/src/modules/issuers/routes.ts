@@ -2,6 +2,7 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { numberIdOf } from '../../foundation/number-id.ts';
 import { route, type Route } from '../../http/route.ts';
 import { settingsOf } from './issuer.ts';
 import type { CountedIssuerRow, Issuers } from './issuers.ts';
@@ -59,8 +60,8 @@ export const issuerAdminRoutes = (issuers: Issuers): readonly Route[] => [
 
 /** @throws DomainError `issuer_not_found` for a text that is no id */
 export function issuerIdOf(text: string): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new DomainError('issuer_not_found');
+  const id = numberIdOf(text);
+  if (id === undefined) throw new DomainError('issuer_not_found');
   return id;
 }
 

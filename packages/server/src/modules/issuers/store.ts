@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-/** Texts as they are stored; {@link issuerOf} in issuer.ts reads them. */
+/** Texts as they are stored; `settingsOf` in issuer.ts reads them. */
 export interface IssuerRow {
   readonly id: number;
   /** The service account whose keys may trust it; null: keys of all accounts. */
@@ -80,10 +80,7 @@ const update = sql(
   `update issuers set algorithms = $2, lifetime_seconds = $3, replay = $4, id_claims = $5, list_claims = $6, jwks = $7,
      version = $8, updated_at = $9 where id = $1`,
 );
-const raise = sql(
-  'raise_issuer_refreshes',
-  `update issuers set refreshes = refreshes + 1, updated_at = $2 where id = $1`,
-);
+const raise = sql('raise_issuer_refreshes', `update issuers set refreshes = refreshes + 1 where id = $1`);
 const remove = sql('remove_issuer', `delete from issuers where id = $1`);
 // Repetitions of changes of the deletion journal, which has no settings of issuers. The time is that of the event of the
 // repetition, which becomes an entry of the journal too.
@@ -132,8 +129,8 @@ export async function updateIssuerTx(tx: Transaction, row: IssuerRow): Promise<v
   await tx.run(update, [id, algorithms, lifetimeSeconds, replay, idClaims, listClaims, jwks, version, updatedAt]);
 }
 
-export const raiseRefreshesTx = async (tx: Transaction, id: number, at: number): Promise<void> =>
-  void (await tx.run(raise, [id, at]));
+/** The time of the last change stays: a refresh replaces no narrowing that is repeated by this time. */
+export const raiseRefreshesTx = async (tx: Transaction, id: number): Promise<void> => void (await tx.run(raise, [id]));
 
 /** @returns false if there is none */
 export const removeIssuerTx = async (tx: Transaction, id: number): Promise<boolean> => (await tx.run(remove, [id])) > 0;

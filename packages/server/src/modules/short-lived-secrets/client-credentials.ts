@@ -9,6 +9,7 @@ import type { Core } from '../../foundation/core.ts';
 import { expiryTime } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { numberIdOf } from '../../foundation/number-id.ts';
 import { hasShortLivedShape } from '../api-keys/key-format.ts';
 import { hasReservedScope, splitScopes } from '../api-keys/scopes.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
@@ -63,8 +64,6 @@ interface VerifiedClient {
   readonly expiresAt: number | null;
 }
 
-const idPattern = /^[1-9]\d{0,15}$/;
-
 export class ClientCredentials {
   readonly #options: ClientCredentialsOptions;
 
@@ -77,14 +76,14 @@ export class ClientCredentials {
    * @throws DomainError `invalid_client`, the same for each cause; `too_many_exchanges`, `unavailable`
    */
   async issue(client: Client | undefined, clientIp: string): Promise<IssuedSecret> {
-    if (client === undefined || !idPattern.test(client.id)) throw this.#reject('format');
-    return this.#insert(await this.#verify(client, clientIp));
+    const keyId = client && numberIdOf(client.id);
+    if (client === undefined || keyId === undefined) throw this.#reject('format');
+    return this.#insert(await this.#verify(keyId, client.secret, clientIp));
   }
 
   /** No limit of the key is spent: the verification of the short-lived secret spends it. */
-  async #verify({ id, secret }: Client, clientIp: string): Promise<VerifiedClient> {
+  async #verify(keyId: number, secret: string, clientIp: string): Promise<VerifiedClient> {
     const { verifier } = this.#options;
-    const keyId = Number(id);
     // It would otherwise yield the next one, and live for ever.
     if (hasShortLivedShape(secret)) throw this.#reject('short_lived', keyId);
     let mismatch: string | undefined;

@@ -17,6 +17,8 @@ export interface ExchangeState {
   readonly previousEndsAt: number | null;
   /** The time of the database; null on SQLite, which has the clock of the process. */
   readonly readAt: number | null;
+  /** The last restore of a backup; null if there was none. */
+  readonly restoredAt: number | null;
 }
 
 export interface AssertionState extends ExchangeState {
@@ -33,13 +35,11 @@ export interface TrustState extends ExchangeState {
   readonly issuerId: number;
   readonly previousTrust: string | null;
   readonly previousIssuerId: number | null;
-  /** The last restore of a backup; null if there was none. */
-  readonly restoredAt: number | null;
 }
 
 const columns = (dialect: Dialect): string => `a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
      k.expires_at as "expiresAt", k.addresses, k.lookup, p.lookup as "previousLookup", p.expires_at as "previousEndsAt",
-     ${databaseTime[dialect]} as "readAt"`;
+     ${databaseTime[dialect]} as "readAt", (select restored_at from installation where id = 1) as "restoredAt"`;
 const joined = (column: string): string => `join accounts a on a.pk = k.account_pk
      left join api_key_secrets p on p.key_id = k.id and p.${column} is not null`;
 
@@ -60,8 +60,7 @@ const selectAnyOfAssertion = ofAssertion(hasPublicKey);
 const selectFirstOfAssertion = ofAssertion(`${hasPublicKey} and ${isOfFirst}`);
 
 const trustColumns = (dialect: Dialect): string => `${columns(dialect)}, k.trust, k.issuer_id as "issuerId",
-     p.trust as "previousTrust", p.issuer_id as "previousIssuerId",
-     (select restored_at from installation where id = 1) as "restoredAt"`;
+     p.trust as "previousTrust", p.issuer_id as "previousIssuerId"`;
 const ofTrust = (condition: string) =>
   sqlMany<TrustState>('select_trust_state', {
     sqlite: `select ${trustColumns('sqlite')} from api_keys k ${joined('trust')} where k.id = $1 and ${condition}`,

@@ -2,6 +2,7 @@
  * Exchanges assertions for short-lived secrets of public-key keys (RFC 7523). A rejected assertion writes nothing: it costs
  * a shared read and two verifications of signatures.
  */
+import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { expiryTime } from '../../foundation/clock.ts';
@@ -16,6 +17,7 @@ import { findAssertionStates, type AssertionState } from './exchange-store.ts';
 import {
   currentOf,
   endOf,
+  mayPrecedeRestore,
   newSecret,
   previousOf,
   reasonAgainst,
@@ -35,6 +37,7 @@ export type RejectionReason =
   | 'disabled'
   | 'expired'
   | 'address'
+  | 'restored'
   | 'used'
   | 'used_or_changed';
 
@@ -88,6 +91,8 @@ export class Exchange {
     const end = endOf(state, prover, now);
     const reason = isTimely(assertion, now) ? reasonAgainst(state, { end, now, clientIp }, this.#ranges) : 'time';
     if (reason || state.isUsed === 1) throw this.#reject(reason ?? 'used', keyId);
+    if (mayPrecedeRestore(state, assertion.issuedAt, limits.assertionSkewSeconds))
+      throw this.#reject('restored', keyId);
     return this.#issue(assertion, prover, now, end);
   }
 

@@ -37,7 +37,13 @@ export const endOf = (
   now: number,
   tokenEndsAt: number = Infinity,
 ): number =>
-  Math.min(now + limits.shortLivedSecretSeconds * 1_000, expiresAt ?? Infinity, endsAt ?? Infinity, tokenEndsAt);
+  Math.min(
+    now + limits.shortLivedSecretSeconds * 1_000,
+    expiresAt ?? Infinity,
+    endsAt ?? Infinity,
+    // The database stores whole milliseconds. RFC 7519 allows fractions of them.
+    Math.floor(tokenEndsAt),
+  );
 
 export const secondsUntil = (end: number, now: number): number => Math.floor((end - now) / 1_000);
 
@@ -51,6 +57,16 @@ export function reasonAgainst(
   if (secondsUntil(end, now) < 1) return 'expired';
   return addresses !== null && !ranges.contain(addresses, clientIp) ? 'address' : undefined;
 }
+
+/**
+ * Whether what proves the client may have been used before the last restore, which lost the record of its use.
+ * @param issuedAt seconds since 1970, by a clock that is ahead by at most `skewSeconds`
+ */
+export const mayPrecedeRestore = (
+  { restoredAt }: Pick<ExchangeState, 'restoredAt'>,
+  issuedAt: number,
+  skewSeconds: number,
+): boolean => restoredAt !== null && issuedAt * 1_000 < restoredAt + skewSeconds * 1_000;
 
 /** A new secret and its stored hash. */
 export function newSecret(hash: KeyedHash): { readonly secret: Secret; readonly stored: Buffer } {

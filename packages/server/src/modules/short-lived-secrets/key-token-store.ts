@@ -22,7 +22,7 @@ const of = 'key_tokens where key_id = $1 and is_accepted = $2';
 const slot = `coalesce((select min(slot) from ${of} and $2 = 0 and subject = $5 and issuer = $4),
      (select case when count(*) < ${limits.keyTokensMax} then count(*) end from ${of}),
      (select slot from ${of} order by at, slot limit 1))`;
-// $9: a row that is newer stays. Any client with a token of the issuer can cause a rejection.
+// $8: a row that is newer stays. Any client with a token of the issuer can cause a rejection.
 const upsert = sql('record_key_token', {
   sqlite: textOf(slot),
   postgres: textOf(slot.replaceAll(/\$[45]/g, '$&::text').replaceAll('$2 = 0', '$2::integer = 0')),

@@ -109,15 +109,14 @@ export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedS
 }
 
 /**
- * Stores a secret of a key that has no public key. Locks the key. A matrix of jobs must not end its own secrets, so the bound
+ * Stores a secret of a key that has no public key. The caller has locked the key. A matrix of jobs must not end its own secrets, so the bound
  * refuses a further one.
  * @returns false, and stores nothing, if the key, its account, its trust or the issuer is not valid
  * @throws DomainError `too_many_exchanges` at `limits.trustLiveSecretsMax`
  */
 export async function insertBoundedShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
   const { keyId, now } = secret;
-  const [, , isInserted] = await allInOrder([
-    lockKeyForExchangeTx(tx, keyId),
+  const [, isInserted] = await allInOrder([
     tx.get(countLive, [keyId, now]).then((row) => assertBelowBound(row, now)),
     insertTx(tx, secret),
   ]);

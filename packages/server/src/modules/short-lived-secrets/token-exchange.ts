@@ -11,6 +11,7 @@ import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { numberIdOf } from '../../foundation/number-id.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
 import { allowedAudiences, toTrust, type Audiences, type StoredTrust } from '../api-keys/trust.ts';
@@ -23,6 +24,7 @@ import { findTrustStates, type TrustState } from './exchange-store.ts';
 import {
   currentOf,
   endOf,
+  mayPrecedeRestore,
   newSecret,
   previousOf,
   reasonAgainst,
@@ -32,7 +34,7 @@ import {
 } from './issuing.ts';
 import { recordKeyTokenTx } from './key-token-store.ts';
 import { acceptedRow, recordRejected, rejectedRow } from './key-tokens.ts';
-import { insertBoundedShortLivedTx } from './store.ts';
+import { insertBoundedShortLivedTx, lockKeyForExchangeTx } from './store.ts';
 
 /** For the log of the operator. The response is the same for each reason. */
 export interface TokenRejected {
@@ -81,8 +83,6 @@ interface Request {
   readonly now: number;
 }
 
-const keyIdPattern = /^[1-9]\d{0,15}$/;
-
 export class TokenExchange {
   readonly #options: TokenExchangeOptions;
   readonly #reader: CoalescingReader<number, TrustState>;
@@ -102,8 +102,8 @@ export class TokenExchange {
   /** @throws DomainError `invalid_grant`, the same for each cause; `too_many_exchanges`, `too_many_in_progress`, `unavailable` */
   async exchange({ token: text, clientId, clientIp }: TokenRequest): Promise<IssuedSecret> {
     const token = this.#options.identityTokens.parse(text);
-    if (!token || !keyIdPattern.test(clientId)) throw this.#reject('format');
-    const keyId = Number(clientId);
+    const keyId = numberIdOf(clientId);
+    if (!token || keyId === undefined) throw this.#reject('format');
     const state = await this.#reader.read(keyId);
     if (!state) throw this.#reject('key_unknown', keyId);
     const now = expiryTime(this.#options.clock, state.readAt);
@@ -159,9 +159,7 @@ export class TokenExchange {
     if (!isMatching) return 'claims';
     const reason = reasonAgainst(state, at, this.#ranges);
     if (reason || !used) return reason;
-    // The clock of the issuer may be ahead.
-    const latestMs = (state.restoredAt ?? -Infinity) + limits.identityTokenSkewSeconds * 1_000;
-    if (token.issuedAt * 1_000 < latestMs) return 'restored';
+    if (mayPrecedeRestore(state, token.issuedAt, limits.identityTokenSkewSeconds)) return 'restored';
     return (await isTokenUsed(this.#options.db, used)) ? 'used' : undefined;
   }
 
@@ -178,7 +176,8 @@ export class TokenExchange {
     const row = { hash: stored, keyId, issuedBy: prover.lookup, issuer, now, expiresAt };
     let isRival = false;
     const issued = db.transaction(async (tx) => {
-      const [isInserted, isFirst] = await allInOrder([
+      const [, isInserted, isFirst] = await allInOrder([
+        lockKeyForExchangeTx(tx, keyId),
         insertBoundedShortLivedTx(tx, row),
         used ? useTokenTx(tx, used) : true,
         bucketHash && countClientExchangeTx(tx, bucketHash, keyId, now),

@@ -9,6 +9,7 @@ import { useResource } from '../../../resource.ts';
 import { text } from '../../../text/text.ts';
 import { trustText } from '../../../text/trust-text.ts';
 import type { KeyDetails, KeySource, KeyTokens, Trust } from '../key-owner.ts';
+import { claimAt } from './claim-at.ts';
 import { nameOf, shownValue } from './trust-section.tsx';
 
 type Rejected = KeyTokens['rejected'][number];
@@ -82,7 +83,7 @@ const comparedColumns = (token: Rejected): readonly Column<[pointer: string, val
   {
     label: trustText.inToken,
     cell: ([pointer, trusted]) => {
-      const value = valueAt(token.claims, pointer);
+      const value = claimAt(token.claims, pointer);
       if (value === undefined) return <Badge tone="bad">{trustText.missing}</Badge>;
       const isEqual = value === trusted || (Array.isArray(value) && value.includes(trusted));
       return (
@@ -93,14 +94,3 @@ const comparedColumns = (token: Rejected): readonly Column<[pointer: string, val
     },
   },
 ];
-
-/** @param pointer RFC 6901 @returns undefined if there is no such claim */
-function valueAt(claims: object, pointer: string): unknown {
-  let value: unknown = claims;
-  for (const part of pointer.slice(1).split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[name];
-  }
-  return value;
-}

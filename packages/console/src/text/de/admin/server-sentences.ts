@@ -13,6 +13,7 @@ export const serverSentences: ServerSentences = [
   ['usage file', 'Nutzungsdatei'],
   ['free pages', 'Freie Seiten'],
   ['server', 'Datenbankserver'],
+  ['failover', 'Serverwechsel'],
   ['pooler', 'Pooler'],
   ['environments', 'Umgebungen'],
   ['key prefix', 'Schlüsselpräfix'],
@@ -60,6 +61,22 @@ export const serverSentences: ServerSentences = [
   [
     'the PostgreSQL server has standbys but waits for none (synchronous_standby_names is empty): a failover may revive keys deleted just before it',
     'Der PostgreSQL-Server hat Replikate, wartet aber auf keines (synchronous_standby_names ist leer): Nach einem Wechsel können kurz zuvor gelöschte Schlüssel wieder gelten',
+  ],
+  [
+    'the standby in synchronous_standby_names ({1}) confirms writes. PostgreSQL does not show whether the orchestrator promotes no other: check its synchronous mode and its watchdog',
+    'Das Replikat in synchronous_standby_names ({1}) bestätigt Schreibvorgänge. PostgreSQL zeigt nicht, ob der Orchestrator kein anderes befördert: Prüfen Sie dessen synchronen Modus und Watchdog',
+  ],
+  [
+    'PostgreSQL {1}.{2} may acknowledge a commit without its standby just after a start; upgrade it to {3}.{4}',
+    'PostgreSQL {1}.{2} kann gleich nach einem Start eine Transaktion ohne sein Replikat bestätigen; aktualisieren Sie es auf {3}.{4}',
+  ],
+  [
+    'several standbys have the application_name {1}: one could confirm writes for another',
+    'Mehrere Replikate haben den application_name {1}: Eines könnte Schreibvorgänge für ein anderes bestätigen',
+  ],
+  [
+    'wal_sender_timeout is {1} s: for so long, the orchestrator may not replace a standby that is cut off, and verifications fail. Set it to 5 s',
+    'wal_sender_timeout ist {1} s: So lange ersetzt der Orchestrator ein abgeschnittenes Replikat womöglich nicht, und Prüfungen scheitern. Setzen Sie ihn auf 5 s',
   ],
   ['{1} between Keyreeve and PostgreSQL, in session mode', '{1} zwischen Keyreeve und PostgreSQL, im Modus „session“'],
 

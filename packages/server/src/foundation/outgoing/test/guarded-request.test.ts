@@ -195,7 +195,7 @@ test('a proxy in the environment is not used', { tags: ['asvs:13.2.4'] }, async 
   const from = (file: string): string => JSON.stringify(new URL(`../${file}`, import.meta.url).href);
   const program = `
     const { AddressGuard } = await import(${from('address-guard.ts')});
-    const { post } = await import(${from('post.ts')});
+    const { post } = await import(${from('guarded-request.ts')});
     const guard = new AddressGuard([{ kind: 'network', cidr: '127.0.0.0/8' }]);
     const url = new URL(process.argv[1]);
     // The global agent uses the proxy, which shows that the test can fail.

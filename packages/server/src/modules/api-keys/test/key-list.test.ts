@@ -199,7 +199,7 @@ test('without parameters the list has all keys and the members of before', async
   for (const key of full.apiKeys)
     assert.equal(
       Object.keys(key).join(' '),
-      'id nickname createdAt updatedAt scopes expiresAt disabledAt disabledReason leakedAt environment hint publicKey lastUsedAt',
+      'id nickname createdAt updatedAt scopes expiresAt disabledAt disabledReason leakedAt environment hint publicKey trust lastUsedAt',
     );
 });
 

@@ -65,6 +65,7 @@ for (const from of databaseKinds) {
         api_keys: 2,
         api_key_secrets: 1,
         leaked_secrets: 1,
+        issuers: 1,
         expiry_notices: 1,
         key_usage: 1,
         key_last_uses: 2,
@@ -100,6 +101,7 @@ for (const from of databaseKinds) {
         'api_keys',
         'api_key_secrets',
         'leaked_secrets',
+        'issuers',
         'expiry_notices',
         'key_usage',
         'key_last_uses',
@@ -109,7 +111,7 @@ for (const from of databaseKinds) {
         'webhook_progress',
       ];
       // The time without a use starts again.
-      const counting = (text: string) => text.replaceAll(/("unused_keys_\w+"):\d+/g, `$1:${later}`);
+      const counting = (text: string) => text.replaceAll(/("unused_keys_\w+"|"restored_at"):\d+/g, `$1:${later}`);
       assert.deepEqual(found['installation'], expected['installation']?.map(counting));
       for (const name of asTheyWere) assert.deepEqual(found[name], expected[name]);
       for (const name of ['sessions', 'rate_limit_buckets', 'outbox', 'one_time_codes']) {

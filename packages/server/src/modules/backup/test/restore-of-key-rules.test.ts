@@ -8,11 +8,12 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { rulesVersion } from '../../../foundation/database/key-rules.ts';
 import { disableBeyondTx } from '../../api-keys/keys-beyond-rules.ts';
 import { listAccountKeys } from '../../api-keys/store.ts';
 import { backUp, restore } from './backup-kit.ts';
 
-const setRules = sql('test_set_rules', `update api_keys set rules = 2 where nickname <> 'plain'`);
+const setRules = sql('test_set_rules', `update api_keys set rules = ${rulesVersion + 1} where nickname <> 'plain'`);
 
 const disable = sql(
   'test_disable_key',
@@ -55,7 +56,7 @@ onEachDatabase('every such key is disabled, however many a statement disables', 
   const ada = await addAccount(db);
   for (const nickname of ['a', 'b', 'c', 'plain']) await addKey(db, ada, nickname);
   await db.transaction((tx) => tx.run(setRules));
-  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, 1, now, 2)), 3);
-  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, 1, now, 2)), 0);
-  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, 2, now, 2)), 0);
+  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, rulesVersion, now, 2)), 3);
+  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, rulesVersion, now, 2)), 0);
+  assert.equal(await db.transaction((tx) => disableBeyondTx(tx, rulesVersion + 1, now, 2)), 0);
 });

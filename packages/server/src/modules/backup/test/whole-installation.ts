@@ -28,7 +28,7 @@ const insertRest = [
   sql(
     'test_fill_installation',
     `update installation set keys_imported_at = $1, unused_keys_checked_at = $1, unused_keys_counted_from = $1,
-       first_environment = 'live'`,
+       restored_at = $1, first_environment = 'live'`,
   ),
   sql(
     'test_fill_account',
@@ -97,18 +97,32 @@ const insertRest = [
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
        limits = '{}', revision = 3, environment = 'test',
-       leaked_at = $1, public_key = '{"kty":"OKP"}' where nickname = 'server'`,
+       leaked_at = $1, public_key = '{"kty":"OKP"}', trust = '{"audience":"a"}', issuer_id = 71 where nickname = 'server'`,
   ),
   sql(
     'test_insert_previous_secret',
-    `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key)
-     values (7, $2, (select max(id) from api_keys), $1, $1, '{"kty":"EC"}')`,
+    `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key, trust, issuer_id)
+     values (7, $2, (select max(id) from api_keys), $1, $1, '{"kty":"EC"}', '{"audience":"b"}', 71)`,
   ),
   sql('test_insert_leaked_secret', 'insert into leaked_secrets (lookup, leaked_at) values (8, $1)'),
   sql(
     'test_insert_short_lived_secret',
-    `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at)
-     values (9, $2, (select max(id) from api_keys), 7, 'assertion-0123456789', $1, $1)`,
+    `insert into short_lived_secrets (lookup, key_hash, key_id, issued_by, assertion_id, created_at, expires_at,
+       issuer_id, issuer_version)
+     values (9, $2, (select max(id) from api_keys), 7, 'assertion-0123456789', $1, $1, 71, 2)`,
+  ),
+  sql(
+    'test_insert_issuer',
+    `insert into issuers (id, account_pk, url, preset, algorithms, lifetime_seconds, replay, id_claims, list_claims, jwks,
+       version, refreshes, created_at, updated_at)
+     values (71, ${pk}, 'https://id.example.com', 'gitlab', 'RS256', 3600, 'once', '["/sub"]', '["/groups"]', '{"keys":[]}', 2, 3,
+       $1, $1)`,
+  ),
+  sql('test_insert_used_token', 'insert into used_tokens (issuer_id, token, expires_at) values (71, $2, $1)'),
+  sql(
+    'test_insert_key_token',
+    `insert into key_tokens (key_id, is_accepted, slot, at, issuer, subject, reason, claims)
+     values ((select max(id) from api_keys), 0, 1, $1, 'https://id.example.com', 'job', 'claims', '{}')`,
   ),
   sql(
     'test_insert_key_prefix',

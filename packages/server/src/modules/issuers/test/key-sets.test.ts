@@ -210,6 +210,16 @@ test('a slow issuer delays no other', async () => {
   assert.equal(await slow, 'found');
 });
 
+test('issuers of service accounts remove no set of a common issuer from memory', async () => {
+  await using at = await fixture();
+  await at.find(rsa.kid);
+  const unreachable = 'https://127.0.0.1';
+  for (let id = 2; id <= limits.issuerKeySetsMax + 2; id++)
+    await assert.rejects(at.keySets.find(rowOf({ url: unreachable }, { id, accountId: `acc_${id}` }), rsa.kid));
+  assert.equal(await at.find(rsa.kid), 'found');
+  assert.equal(at.fetches, 1);
+});
+
 test('a fixed set is used without a request', async () => {
   await using at = await fixture();
   const jwks = JSON.stringify(at.issuer.jwks);

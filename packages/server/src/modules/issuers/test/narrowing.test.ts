@@ -1,5 +1,6 @@
 /** A change of an issuer that removes rights ends the short-lived secrets that were issued for its tokens, and no other change does. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { IssuerChangeBody } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
@@ -94,6 +95,16 @@ onEachDatabase(
   },
 );
 
+test('a fixed JWK set narrows if it lacks a key, or takes the place of a fetched one', () => {
+  const before = settingsOf(rowOf({ url: 'https://id.example.com' }, { jwks: JSON.stringify({ keys: [rsa.jwk] }) }));
+  const jwksOf = (jwks: typeof before.jwks): string[] => narrowedMembers(before, { ...before, jwks });
+  const added = newIssuerKey('ES256').jwk;
+  assert.deepEqual(jwksOf({ keys: [added, rsa.jwk] }), []);
+  assert.deepEqual(jwksOf({ keys: [added] }), ['jwks']);
+  assert.deepEqual(jwksOf(null), ['jwks']);
+  assert.deepEqual(narrowedMembers({ ...before, jwks: null }, before), ['jwks']);
+});
+
 onEachDatabase('a removal ends the secrets at once, and an issuer that is added later revives none', async ({ db }) => {
   await using at = await fixture(db);
   const { one, other, added, issuer } = at;
@@ -117,6 +128,8 @@ onEachDatabase('the keys of an issuer are fetched again for the next exchange of
   const next = issuer.rotate(newIssuerKey('ES256'));
   issuer.remove(rsa);
   assert.deepEqual(await other.issuers.refresh(operator, added.id), { keyIds: [next.kid], failure: null });
+  // A replay of the deletion journal would take a later time for a change that replaces a lost narrowing.
+  assert.equal((await one.issuers.find(operator, { id: added.id })).updatedAt, added.updatedAt);
   await assert.rejects(one.tokenExchange.exchange(leaked), (error) => codeOf(error) === 'invalid_grant');
   assert.equal(await outcomeOf(other, await at.exchange()), 'valid');
 });
@@ -156,6 +169,25 @@ onEachDatabase('a change of unknown outcome is not repeated after a later one', 
   await until('the repetition has ended', () => line.commits > before);
   assert.equal((await other.issuers.find(operator, { id: added.id })).lifetimeSeconds, 7_200);
 });
+
+for (const [what, later] of Object.entries({
+  'a refresh': ({ other, added }: Awaited<ReturnType<typeof fixture>>) => other.issuers.refresh(operator, added.id),
+  'a change of another member': ({ other, added }: Awaited<ReturnType<typeof fixture>>) =>
+    other.issuers.change(operator, { id: added.id }, { algorithms: ['RS256', 'ES256', 'PS256'] }),
+}))
+  onEachDatabase(`${what} does not replace a narrowing of unknown outcome`, async ({ db }) => {
+    await using at = await fixture(db);
+    const { one, other, line, added } = at;
+    const secret = await at.exchange();
+    line.state = 'cut before';
+    await assert.rejects(one.issuers.change(operator, { id: added.id }, { lifetimeSeconds: 60 }));
+    await later(at);
+    const before = line.commits;
+    line.state = 'whole';
+    await until('the repetition has ended', () => line.commits > before);
+    assert.equal((await other.issuers.find(operator, { id: added.id })).lifetimeSeconds, 60);
+    for (const service of [one, other]) assert.notEqual(await outcomeOf(service, secret), 'valid');
+  });
 
 onEachDatabase('of 16 rivals, each narrows the state that the others have left', async ({ db }) => {
   await using at = await fixture(db);

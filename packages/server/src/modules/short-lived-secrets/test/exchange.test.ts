@@ -14,6 +14,7 @@ import {
   signJwt,
   type AssertionParts,
 } from '../../../../test-kit/public-key-client.ts';
+import { recordRestoreTx } from '../../../foundation/database/installation.ts';
 import { whenAvailable } from '../../../../test-kit/when-available.ts';
 
 async function fixture(creation: object = {}, pair = newKeyPair()) {
@@ -281,6 +282,18 @@ test('a malformed request gets an error of RFC 6749', async () => {
   const json = await app.call('POST', '/auth/oauth/token', { json: { grant_type: jwtBearerGrant } });
   assertProblem(fromFetch(json), 'unsupported_media_type');
   assert.equal((await exchange(app, valid, { scope: '', client_id: 'a' })).status, 200, 'other parameters are ignored');
+});
+
+testOnBoth('after a restore, an assertion that may have been used before it is rejected', async () => {
+  await using at = await fixture();
+  const before = at.assertion();
+  assert.equal((await exchange(at.app, at.assertion())).status, 200);
+  await at.app.db.transaction((tx) => recordRestoreTx(tx, at.app.clock.now()));
+  assertGrantRejected(await exchange(at.app, before));
+  assert.ok(at.app.logLines.some((line) => line.includes('"reason":"restored"')));
+  at.app.clock.advance({ seconds: limits.assertionSkewSeconds });
+  assertGrantRejected(await exchange(at.app, before));
+  assert.equal((await exchange(at.app, at.assertion())).status, 200);
 });
 
 test('the log has the cause of a rejected assertion', async () => {

@@ -201,7 +201,7 @@ test('a client with a private key may send a client_id, which decides nothing', 
   assert.equal((await exchangeAssertion(at.app, assertion, { client_id: String(at.keyId) })).status, 200);
 });
 
-test('two accounts that trust the same claims are told apart by the client_id', async () => {
+test('the client_id selects one of two accounts that trust the same claims', async () => {
   await using at = await newTrustedKey({ issuer: { preset: 'gitlab' }, shape: 'gitlab', claims: { project_id: '20' } });
   const other = await at.app.signIn('other@example.com');
   const json = { nickname: 'same', trust: { issuer: at.issuer.url, claims: { project_id: '20' } } };
@@ -227,7 +227,7 @@ test('a trust names one of the allowed audiences, and accepts only tokens for it
   assertRejected(await at.exchange(at.token({ audience })), 'the audience of another key');
 });
 
-test('a key of a further environment is found, and one of two issuers with the same signing key is told apart', async () => {
+test('a key of a further environment is found, and a token is valid for one of two issuers with the same signing key', async () => {
   const KEYREEVE_ENVIRONMENTS = 'live:krv,test:krv_test';
   await using at = await newTrustedKey({ environment: { KEYREEVE_ENVIRONMENTS } });
   await using second = await newIdentityIssuer({ clock: at.clock, keys: at.issuer.keys, audience: at.issuer.audience });

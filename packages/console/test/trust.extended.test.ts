@@ -55,7 +55,7 @@ test(
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await dialog.getByLabel('Nickname').fill('release');
     await dialog.getByLabel('Without a secret, with identity tokens').check();
-    // Not declared: the dialog says so, beside the field.
+    // The issuer is not declared: the dialog shows an error beside the field.
     visitor.expectStatus(400);
     await dialog.getByLabel('Issuer').fill('https://issuer.example.com');
     await dialog.getByLabel('Repository ID').fill('4711');
