@@ -5,6 +5,7 @@ import { test as onEachDatabase } from '../server/test-kit/app-on-each-database.
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { checkBatches, startBatchService, type BatchService } from './check-batches.ts';
 import { checkRealCases, checkReplayedCases } from './check-guards.ts';
+import { checkRealLogin, loginRules } from './check-device-login.ts';
 import { checkRealExchange, exchangeRules } from './check-exchange.ts';
 import { checkManagement } from './check-management.ts';
 import type { LibraryMutant } from './library-mutants.ts';
@@ -51,14 +52,19 @@ export function testGuards({ language, skip, build }: TestedLibrary, frameworks:
     for (const { name, check } of exchangeRules) test(name, { skip }, () => check(started()));
   });
 
+  suite(`sign-ins from a command line keep the rules (${language})`, () => {
+    for (const { name, check } of loginRules) test(name, { skip }, () => check(started()));
+  });
+
   onEachDatabase(
-    `the ${language} guards, management and exchange do what the tables say with a real service`,
+    `the ${language} guards, management, exchange and sign-in do what the tables say with a real service`,
     { skip },
     async () => {
       await using real = await startRealService();
       for (const framework of frameworks) await checkRealCases(started(), framework, real);
       await checkManagement(started(), real.app);
       await checkRealExchange(started());
+      await checkRealLogin(started());
     },
   );
 }

@@ -11,10 +11,23 @@ interface Reply {
   readonly transcript?: Readonly<Record<string, unknown>>;
   readonly source?: string;
   readonly secret?: string;
+  readonly login?: string;
+  readonly waits?: readonly number[];
+  readonly key?: ProgramKey;
   readonly failure?: Failure;
 }
 
-/** Of a request for a secret. */
+/** The key of a login. */
+export interface ProgramKey {
+  readonly key: string;
+  readonly keyId: number;
+  readonly nickname: string;
+  readonly scopes: readonly string[];
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+/** Of a request for a secret, and of a login. */
 export interface Failure {
   readonly message: string;
   /** Of the error of the library; absent for another error. */
@@ -29,6 +42,13 @@ export interface ExchangeStart {
   readonly audience?: string;
   /** The function of the library that returns identity tokens, and the URL, the host with its port or the path that it reads. */
   readonly token: readonly ['github' | 'google' | 'file', string];
+}
+
+export interface LoginStart {
+  /** Of Keyreeve. */
+  readonly url: string;
+  readonly clientId: string;
+  readonly scopes?: readonly string[];
 }
 
 export interface GuardStart {
@@ -75,7 +95,7 @@ export class LibraryProgram implements AsyncDisposable {
     return url;
   }
 
-  /** Moves the clock of a guard or of a source, which otherwise stands still. @param url of the application, or the source */
+  /** Moves the clock of a guard, a source or a login, which otherwise stands still. @param url of the application, or the name */
   async moveClock(url: string, ms: number): Promise<void> {
     await this.#ask({ moveClock: { url, ms } });
   }
@@ -103,6 +123,27 @@ export class LibraryProgram implements AsyncDisposable {
 
   async drop(source: string, secret: string): Promise<void> {
     await this.#ask({ drop: { source, secret } });
+  }
+
+  /** @returns the name of a login, which has a clock of its own */
+  async startLogin(deviceLogin: LoginStart): Promise<string> {
+    const { login } = await this.#ask({ deviceLogin });
+    if (login === undefined) throw new Error('the program has returned no login');
+    return login;
+  }
+
+  /** @returns the time until each wait of the login ends, in milliseconds */
+  async waits(login: string): Promise<readonly number[]> {
+    return (await this.#ask({ waits: { login } })).waits ?? [];
+  }
+
+  /** The outcome of a login, when it has ended. */
+  key(login: string): Promise<Pick<Reply, 'key' | 'failure'>> {
+    return this.#ask({ key: { login } });
+  }
+
+  async cancel(login: string): Promise<void> {
+    await this.#ask({ cancel: { login } });
   }
 
   #ask(request: object): Promise<Reply> {

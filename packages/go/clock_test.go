@@ -71,6 +71,17 @@ func (c *manualClock) ends(kind waitKind) []time.Duration {
 	return ends
 }
 
+// rests returns the time until each wait ends, in milliseconds.
+func (c *manualClock) rests() []int64 {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	rests := []int64{}
+	for _, each := range c.waits {
+		rests = append(rests, (each.until - c.elapsed).Milliseconds())
+	}
+	return rests
+}
+
 func (c *manualClock) add(after time.Duration, kind waitKind, wake func()) func() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

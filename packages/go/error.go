@@ -27,6 +27,9 @@ func (e *Error) Error() string {
 	if e.cause != nil {
 		return fmt.Sprintf("keyreeve: no response: %v", e.cause)
 	}
+	if e.Status == 0 {
+		return "keyreeve: " + e.Detail
+	}
 	text := fmt.Sprintf("the service answered %d", e.Status)
 	if e.Code != unavailableCode {
 		text += " (" + e.Code + ")"

@@ -246,7 +246,11 @@ func (s *ExchangedSecrets) exchange(ctx context.Context) (*heldSecret, error) {
 	return heldSecretOf(received, start)
 }
 
-// heldSecretOf returns an error without the content, which may have a secret.
+// otherForm has no content, which may have a secret.
+func otherForm(received answer) *Error {
+	return &Error{Status: received.status, Code: unavailableCode, Detail: "the response has another form than expected"}
+}
+
 func heldSecretOf(received answer, start time.Time) (*heldSecret, error) {
 	var issued struct {
 		AccessToken string `json:"access_token"`
@@ -255,7 +259,7 @@ func heldSecretOf(received answer, start time.Time) (*heldSecret, error) {
 	err := json.Unmarshal(received.text, &issued)
 	isLife := issued.ExpiresIn > 0 && issued.ExpiresIn <= secretSecondsMax
 	if err != nil || !serviceKeyForm.MatchString(issued.AccessToken) || !isLife {
-		return nil, &Error{Status: received.status, Code: unavailableCode, Detail: "the response has another form than expected"}
+		return nil, otherForm(received)
 	}
 	life := time.Duration(issued.ExpiresIn) * time.Second
 	renewsAt := start.Add(life * renewedAfterPercent / 100)

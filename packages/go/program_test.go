@@ -47,6 +47,10 @@ type programLine struct {
 	Exchange   *programExchange   `json:"exchange"`
 	Secret     *programSource     `json:"secret"`
 	Drop       *programSource     `json:"drop"`
+	Login      *programLogin      `json:"deviceLogin"`
+	Waits      *programLoginName  `json:"waits"`
+	Key        *programLoginName  `json:"key"`
+	Cancel     *programLoginName  `json:"cancel"`
 	Credential string             `json:"credential"`
 	Options    programOptions     `json:"options"`
 }
@@ -71,6 +75,9 @@ type programReply struct {
 	Transcript  map[string]any `json:"transcript,omitempty"`
 	Source      string         `json:"source,omitempty"`
 	Secret      string         `json:"secret,omitempty"`
+	Login       string         `json:"login,omitempty"`
+	Waits       []int64        `json:"waits,omitempty"`
+	Key         map[string]any `json:"key,omitempty"`
 	Failure     map[string]any `json:"failure,omitempty"`
 }
 
@@ -169,6 +176,7 @@ func runProgram() {
 	}
 	clocks := map[string]*manualClock{}
 	sources := map[string]*ExchangedSecrets{}
+	logins := map[string]*startedLogin{}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -194,6 +202,18 @@ func runProgram() {
 			go writeSecret(read.ID, sources[read.Secret.Source])
 		} else if read.Drop != nil {
 			sources[read.Drop.Source].Drop(read.Drop.Secret)
+			writeReply(programReply{ID: read.ID})
+		} else if read.Login != nil {
+			login, clock := read.Login.start()
+			name := fmt.Sprintf("login %d", len(logins))
+			logins[name], clocks[name] = login, clock
+			writeReply(programReply{ID: read.ID, Login: name})
+		} else if read.Waits != nil {
+			writeReply(programReply{ID: read.ID, Waits: clocks[read.Waits.Login].rests()})
+		} else if read.Key != nil {
+			go logins[read.Key.Login].writeOutcome(read.ID)
+		} else if read.Cancel != nil {
+			logins[read.Cancel.Login].cancel()
 			writeReply(programReply{ID: read.ID})
 		} else {
 			go verifyLine(client, read)

@@ -19,6 +19,11 @@ export class ManualTimers implements Timers {
     this.#pending.delete(timer as number);
   }
 
+  /** @returns the time until each timer, in milliseconds */
+  waits(): number[] {
+    return [...this.#pending.values()].map(({ dueMs }) => dueMs - this.#nowMs);
+  }
+
   /** Calls what is due until then, in the order of the times. */
   move(ms: number): void {
     const endMs = this.#nowMs + ms;

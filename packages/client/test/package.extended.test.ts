@@ -17,6 +17,7 @@ const accepted = { valid: true, type: 'api_key', accountId: 'acc_1' };
 
 const script = `import { Keyreeve } from '@keyreeve/client';
 import '@keyreeve/client/account';
+import '@keyreeve/client/device-login';
 import '@keyreeve/client/exchange';
 import '@keyreeve/client/express';
 import '@keyreeve/client/fastify';
@@ -31,6 +32,7 @@ console.log(import.meta.resolve('@keyreeve/client').split('/').at(-1));
 const typed = `import type { IncomingMessage } from 'node:http';
 import { Keyreeve, newCheck, type Outcome, type VerificationResult } from '@keyreeve/client';
 import { Management, signIn } from '@keyreeve/client/account';
+import { deviceLogin, type DeviceKey } from '@keyreeve/client/device-login';
 import { exchange, tokenFromFile, type IdentityToken } from '@keyreeve/client/exchange';
 import { guard } from '@keyreeve/client/express';
 const client = new Keyreeve({ url: 'https://auth.example.com', serviceKey: 'krv_service' });
@@ -49,6 +51,7 @@ const url = 'https://auth.example.com';
 export const source = exchange({ url, keyId: 4711, identityToken: tokenFromFile('token'), audience: 'other' });
 export const own: IdentityToken = async ({ audience, signal }) => (await fetch(audience, { signal })).text();
 export const secret: Promise<string> = exchange({ url, identityToken: own, fetch }).secret({ signal: AbortSignal.timeout(100) });
+export const login: Promise<DeviceKey> = deviceLogin({ url, clientId: 'acme-cli', scopes: ['a'], show: ({ link }) => console.log(link) });
 export const listed = new Management({ url: 'https://auth.example.com', managementKey: () => 'krv_key' }).keys('acc_1').list();
 `;
 
@@ -60,7 +63,7 @@ function inFunction(text: string): string {
 
 const required = `const { Keyreeve, KeyreeveUnavailable } = require('@keyreeve/client');
 const { Management } = require('@keyreeve/client/account');
-for (const name of ['exchange', 'express', 'fastify', 'hono', 'next']) require('@keyreeve/client/' + name);
+for (const name of ['device-login', 'exchange', 'express', 'fastify', 'hono', 'next']) require('@keyreeve/client/' + name);
 import('@keyreeve/client').then((imported) => {
   console.log(imported.Keyreeve === Keyreeve, imported.KeyreeveUnavailable === KeyreeveUnavailable, typeof Management);
 });

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '../src/client.ts';
 import { openFetchTransport } from '../src/fetch-transport.ts';
 import type { CheckOptions } from '../src/check.ts';
+import { Logins, type LoginLine } from './program-logins.ts';
 import {
   ExchangedSecrets,
   githubToken,
@@ -27,6 +28,10 @@ interface Line {
   readonly exchange?: ExchangeLine;
   readonly secret?: { readonly source: string };
   readonly drop?: { readonly source: string; readonly secret: string };
+  readonly deviceLogin?: LoginLine;
+  readonly waits?: { readonly login: string };
+  readonly key?: { readonly login: string };
+  readonly cancel?: { readonly login: string };
   readonly credential?: string;
   readonly options?: VerifyOptions;
 }
@@ -52,6 +57,7 @@ const client = url === undefined || serviceKey === undefined ? undefined : new C
 /** By the URLs of the guarded applications, and the names of the sources. */
 const timersOf = new Map<string, ManualTimers>();
 const sources = new Map<string, ExchangedSecrets>();
+const logins = new Logins(timersOf);
 
 async function handle({ guard, moveClock, management, credential = '', options, ...line }: Line): Promise<object> {
   if (guard) return { url: await startGuard(guard) };
@@ -63,6 +69,13 @@ async function handle({ guard, moveClock, management, credential = '', options, 
   if (line.secret) return secretOf(sources.get(line.secret.source));
   if (line.drop) {
     sources.get(line.drop.source)?.drop(line.drop.secret);
+    return {};
+  }
+  if (line.deviceLogin) return { login: logins.start(line.deviceLogin) };
+  if (line.waits) return { waits: timersOf.get(line.waits.login)?.waits() };
+  if (line.key) return logins.outcome(line.key.login).catch(failureOf);
+  if (line.cancel) {
+    logins.cancel(line.cancel.login);
     return {};
   }
   if (management) return { transcript: await manage(management) };
@@ -112,10 +125,14 @@ async function secretOf(source: ExchangedSecrets | undefined): Promise<object> {
   try {
     return { secret: await source?.secret() };
   } catch (error) {
-    const { message } = error as Error;
-    if (!(error instanceof KeyreeveError)) return { failure: { message } };
-    return { failure: { message, status: error.status, code: error.code } };
+    return failureOf(error);
   }
+}
+
+function failureOf(error: unknown): object {
+  const { message } = error as Error;
+  if (!(error instanceof KeyreeveError)) return { failure: { message } };
+  return { failure: { message, status: error.status, code: error.code } };
 }
 
 async function listening(server: Server): Promise<AddressInfo> {

@@ -38,6 +38,10 @@ class ManualClock(Clock):
         """Of the callers that wait."""
         return sorted(until for until, _, is_caller in list(self._waits.values()) if is_caller)
 
+    def rests(self) -> list[int]:
+        """The milliseconds until the waits of callers end."""
+        return [round(until * 1_000) - self._now_ms for until in self.deadlines()]
+
     def idle_ends(self) -> list[float]:
         """When the threads without questions end."""
         return sorted(until for until, _, is_caller in list(self._waits.values()) if not is_caller)
@@ -59,6 +63,13 @@ class ManualClock(Clock):
             while not lock.acquire(timeout=_POLL_SECONDS):
                 if self.now() >= until:
                     return
+
+    def pause(self, event: threading.Event, until: float) -> bool:
+        with self._waiting(until, lambda: None, is_caller=True):
+            while not event.wait(_POLL_SECONDS):
+                if self.now() >= until:
+                    return False
+        return True
 
     def call_at(self, loop: asyncio.AbstractEventLoop, until: float, callback: Callable[[], None]) -> Callable[[], None]:
         number = next(self._numbers)

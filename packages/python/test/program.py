@@ -14,6 +14,7 @@ from typing import Any
 
 from management_scenario import manage
 from manual_clock import ManualClock
+from program_logins import Login
 
 from keyreeve import (
     ExchangedSecrets,
@@ -29,7 +30,8 @@ from keyreeve import (
 
 _output = threading.Lock()
 _sources: dict[str, ExchangedSecrets] = {}
-# By the URL of the guarded application, or the name of the source.
+_logins: dict[str, Login] = {}
+# By the URL of the guarded application, or the name of the source or login.
 _clocks: dict[str, ManualClock] = {}
 
 
@@ -74,13 +76,28 @@ def start_exchange(line_id: int, started: dict[str, Any]) -> None:
     write({"id": line_id, "source": name})
 
 
-def write_secret(line_id: int, source: ExchangedSecrets) -> None:
+def start_login(line_id: int, started: dict[str, Any]) -> None:
+    name = f"login {len(_logins)}"
+    _clocks[name] = ManualClock()
+    _logins[name] = Login(started, _clocks[name])
+    write({"id": line_id, "login": name})
+
+
+def write_outcome(line_id: int, outcome: Callable[[], dict[str, object]]) -> None:
     try:
-        write({"id": line_id, "secret": source.secret()})
+        write({"id": line_id, **outcome()})
     except KeyreeveError as error:
         write({"id": line_id, "failure": {"message": str(error), "status": error.status, "code": error.code}})
     except Exception as error:
         write({"id": line_id, "failure": {"message": str(error)}})
+
+
+def start_outcome(line_id: int, outcome: Callable[[], dict[str, object]]) -> None:
+    threading.Thread(target=write_outcome, args=(line_id, outcome), daemon=True).start()
+
+
+def secret_of(source: ExchangedSecrets) -> Callable[[], dict[str, object]]:
+    return lambda: {"secret": source.secret()}
 
 
 def verify(client: Keyreeve, line: dict[str, Any]) -> None:
@@ -121,8 +138,16 @@ def main() -> None:
         elif "exchange" in line:
             start_exchange(line["id"], line["exchange"])
         elif "secret" in line:
-            source = _sources[line["secret"]["source"]]
-            threading.Thread(target=write_secret, args=(line["id"], source), daemon=True).start()
+            start_outcome(line["id"], secret_of(_sources[line["secret"]["source"]]))
+        elif "deviceLogin" in line:
+            start_login(line["id"], line["deviceLogin"])
+        elif "waits" in line:
+            write({"id": line["id"], "waits": _clocks[line["waits"]["login"]].rests()})
+        elif "key" in line:
+            start_outcome(line["id"], _logins[line["key"]["login"]].outcome)
+        elif "cancel" in line:
+            _logins[line["cancel"]["login"]].cancel()
+            write({"id": line["id"]})
         elif "drop" in line:
             _sources[line["drop"]["source"]].drop(line["drop"]["secret"])
             write({"id": line["id"]})

@@ -5,6 +5,7 @@ Guards are in keyreeve.fastapi, .flask, .django, .asgi and .wsgi.
 
 from ._check import AcceptedRequest, Check, HeaderLines
 from ._client import Keyreeve
+from ._device_login import DeviceCode, DeviceKey, device_login
 from ._exchange import ExchangedSecrets, IdentityToken, exchange
 from ._identity_tokens import github_token, google_token, token_from_file
 from ._management import Keys, Management
@@ -33,6 +34,8 @@ __all__ = [
     "AcceptedRequest",
     "Check",
     "CreatedKey",
+    "DeviceCode",
+    "DeviceKey",
     "ExchangedSecrets",
     "HeaderLines",
     "IdentityToken",
@@ -58,6 +61,7 @@ __all__ = [
     "ServiceKey",
     "ShownLimits",
     "VerificationResult",
+    "device_login",
     "exchange",
     "github_token",
     "google_token",

@@ -21,6 +21,10 @@ class Clock:
         """Waits for the lock, until this time."""
         lock.acquire(timeout=max(0.0, until - self.now()))
 
+    def pause(self, event: threading.Event, until: float) -> bool:
+        """Waits for the event, until this time. Returns whether it is set."""
+        return event.wait(max(0.0, until - self.now()))
+
     def call_at(self, loop: asyncio.AbstractEventLoop, until: float, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls back in the event loop of the caller. Returns a function that prevents the call."""
         return loop.call_later(max(0.0, until - self.now()), callback).cancel
