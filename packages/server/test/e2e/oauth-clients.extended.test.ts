@@ -1,13 +1,17 @@
-/** Unchanged OAuth clients get a short-lived secret and use it, until its key is deleted. */
+/** Unchanged OAuth clients get a short-lived secret, or sign a person in as a device, and use what they get until its key is deleted. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { test as testOnce } from 'node:test';
 import { OAuth2Server } from 'oauth2-mock-server';
 import { jwtBearerGrant, tokenExchangeGrant, tokenTypes, type CreatedKey } from '@keyreeve/contract';
 import { goEnvironment, runGo, skip as skipGo } from '../../../go/test/go.ts';
 import { skip as skipPython } from '../../../python/test/python.ts';
 import { test } from '../../test-kit/app-on-each-database.ts';
+import { newDeviceClient, program as declared } from '../../test-kit/device-client.ts';
 import { FakeClock } from '../../test-kit/fake-clock.ts';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newIdentityIssuer } from '../../test-kit/identity-issuer.ts';
@@ -15,6 +19,7 @@ import { addIssuer } from '../../test-kit/issuers.ts';
 import { bearer, newApp, type TestApp } from '../../test-kit/new-app.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { tlsPath } from '../../test-kit/tls.ts';
+import { until } from '../../test-kit/until.ts';
 import {
   goFolder,
   libraries,
@@ -23,6 +28,12 @@ import {
   type ClientRequest,
   type OauthClient,
 } from './oauth-clients/clients.ts';
+import {
+  signInWithAuthlib,
+  signInWithGo,
+  signInWithOpenidClient,
+  type DeviceProgram,
+} from './oauth-clients/device-clients.ts';
 
 /** An issuer over HTTPS. */
 interface Issuer extends AsyncDisposable {
@@ -147,10 +158,61 @@ const hasModule = (): boolean =>
 const skipClient =
   skipGo || (process.env['CI'] !== 'true' && !hasModule() && 'the module of oauth-clients is not there: not tried');
 
-testClient('golang.org/x/oauth2', skipClient, async (check) => {
+async function withGo(check: (program: string) => Promise<void>): Promise<void> {
   using folder = newTempFolder();
   const program = join(folder.path, 'client');
   const { status, output } = await runGo(['build', '-o', program, '.'], goFolder);
   assert.equal(status, 0, output);
-  await check(useGo(program));
-});
+  await check(program);
+}
+
+testClient('golang.org/x/oauth2', skipClient, (check) => withGo((program) => check(useGo(program))));
+
+const answered = 'http.server.response.finish';
+
+/** Counts the responses of the token endpoint in this process. */
+function countTokenResponses(): { readonly count: () => number } & Disposable {
+  let count = 0;
+  const add = (message: unknown): void => {
+    if ((message as { request: IncomingMessage }).request.url === '/auth/oauth/token') count++;
+  };
+  subscribe(answered, add);
+  return { count: () => count, [Symbol.dispose]: () => void unsubscribe(answered, add) };
+}
+
+/** Approves for one client and denies for another, after the first poll of each. Both keep the interval of the service. */
+async function checkDevice(client: DeviceProgram): Promise<void> {
+  await using at = await newDeviceClient();
+  using polls = countTokenResponses();
+  const signIn = (decide: (userCode: string) => Promise<unknown>): Promise<unknown> =>
+    client(
+      {
+        issuer: at.app.service.publicUrl,
+        deviceUrl: new URL('/auth/oauth/device', at.app.url).href,
+        tokenUrl: new URL('/auth/oauth/token', at.app.url).href,
+        resourceUrl: new URL('/auth/forward', at.app.url).href,
+        clientId: declared.id,
+        scope: 'orders:read',
+      },
+      async (userCode) => {
+        await until('both clients have polled', () => polls.count() >= 2);
+        await decide(userCode);
+      },
+    );
+  const deny = async (code: string): Promise<void> => {
+    const { id } = await at.lookUp(code);
+    const denied = await at.send(`${id}/deny`, { code });
+    assert.equal(denied.status, 200, denied.text);
+  };
+  const outcomes = [signIn((code) => at.approve(code)), signIn(deny)];
+  assert.deepEqual(await Promise.all(outcomes), [{ status: 200 }, { error: 'access_denied' }]);
+}
+
+for (const [name, skip, use] of [
+  ['openid-client', false, (check) => check(signInWithOpenidClient)],
+  ['Authlib', skipPython, (check) => check(signInWithAuthlib)],
+  ['golang.org/x/oauth2', skipClient, (check) => withGo((program) => check(signInWithGo(program)))],
+] as const satisfies [string, string | false, (check: (client: DeviceProgram) => Promise<void>) => Promise<void>][])
+  testOnce(`${name} signs a person in as a device, and gets access_denied if the person denies`, { skip }, () =>
+    use(checkDevice),
+  );

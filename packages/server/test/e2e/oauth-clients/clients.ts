@@ -82,7 +82,7 @@ function errorOf(error: unknown): Outcome {
 }
 
 export const goFolder = fileURLToPath(new URL('.', import.meta.url));
-const authlib = fileURLToPath(new URL('authlib_client.py', import.meta.url));
+export const authlib = fileURLToPath(new URL('authlib_client.py', import.meta.url));
 
 const useProgram =
   (command: string, args: readonly string[]): OauthClient =>
