@@ -1,4 +1,4 @@
-/** The examples for gin and gRPC protect their routes and calls with a real service, and the pages show their code. */
+/** The examples protect their routes and calls, and sign in, with a real service, and the pages show their code. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { outputsOf, readPage, shellBlocks } from '../../server/test/docs/shell-b
 import { newProgram } from '../../server/test/e2e/program.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
+import { checkCommandLine } from '../../conformance/check-command-line.ts';
 import { startRealService } from '../../conformance/real-service.ts';
 import { goEnvironment, noRaceDetector, packageFolder, run, runGo, skip } from './go.ts';
 
@@ -35,6 +36,13 @@ test('the examples let a key with the scope through, and no other', { skip: skip
   assert.equal(status, 0, output);
   assert.equal([...output.matchAll(/^--- PASS: Test/gm)].length, 5, output);
   assert.deepEqual(await run('gofmt', ['-l', '.'], examples), { status: 0, output: '' });
+});
+
+test('the command line in Go signs in, uses its key and forgets it', { skip: skipExamples }, async () => {
+  using folder = newTempFolder();
+  const program = join(folder.path, 'acme');
+  assert.deepEqual(await runGo(['build', '-o', program, './acme'], examples), { status: 0, output: '' });
+  await checkCommandLine({ command: program, args: [] }, { hasQrCode: true });
 });
 
 const shownIn = (page: string): string => {

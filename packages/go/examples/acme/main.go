@@ -1,0 +1,121 @@
+// A command line whose users sign in with Keyreeve: acme login, acme whoami, acme logout.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	qr "github.com/piglig/go-qr"
+
+	"keyreeve"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	commands := map[string]func(context.Context) error{"login": login, "whoami": whoami, "logout": logout}
+	command := commands[strings.Join(os.Args[1:], " ")]
+	err := errors.New("usage: acme login | whoami | logout")
+	if command != nil {
+		err = command(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "acme:", err)
+		os.Exit(1)
+	}
+}
+
+func serviceURL() string {
+	if text := os.Getenv("KEYREEVE_URL"); text != "" {
+		return text
+	}
+	return "https://auth.example.com"
+}
+
+func login(ctx context.Context) error {
+	key, err := keyreeve.DeviceLogin(ctx, keyreeve.DeviceLoginConfig{URL: serviceURL(), ClientID: "acme-cli", QRCode: qrCode})
+	if err != nil {
+		return err
+	}
+	if err := store(heldKey{Key: key.Key, KeyID: key.KeyID, Nickname: key.Nickname}); err != nil {
+		return err
+	}
+	fmt.Printf("You are signed in until %s, with the key “%s”.\n", key.ExpiresAt.Format(time.DateOnly), key.Nickname)
+	return nil
+}
+
+// whoami: replace the URL with that of your API, which verifies the key.
+func whoami(ctx context.Context) error {
+	held, err := signedIn()
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, serviceURL()+"/auth/forward", nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+held.Key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+		nickname, _ := url.PathUnescape(response.Header.Get("X-Keyreeve-Nickname"))
+		fmt.Printf("%s: %s\n", nickname, response.Header.Get("X-Keyreeve-Scopes"))
+		return nil
+	case http.StatusUnauthorized:
+		return errors.New("the key is not valid any more: run `acme login`")
+	default:
+		return fmt.Errorf("the service answered %d", response.StatusCode)
+	}
+}
+
+func logout(context.Context) error {
+	held, err := signedIn()
+	if err != nil {
+		return err
+	}
+	if err := forget(); err != nil {
+		return err
+	}
+	text := "This machine has no key any more. To end the key “%s” (%d), delete it at %s/console\n"
+	fmt.Printf(text, held.Nickname, held.KeyID, serviceURL())
+	return nil
+}
+
+// qrCode draws two rows of modules in a line, in black on white, whatever the colours of the terminal are.
+func qrCode(link string) (string, error) {
+	code, err := qr.EncodeText(link, qr.Low)
+	if err != nil {
+		return "", err
+	}
+	const margin = 2
+	var drawn strings.Builder
+	for y := -margin; y < code.Size()+margin; y += 2 {
+		drawn.WriteString("\x1B[30;107m")
+		for x := -margin; x < code.Size()+margin; x++ {
+			top, bottom := code.Module(x, y), code.Module(x, y+1)
+			switch {
+			case top && bottom:
+				drawn.WriteRune('█')
+			case top:
+				drawn.WriteRune('▀')
+			case bottom:
+				drawn.WriteRune('▄')
+			default:
+				drawn.WriteRune(' ')
+			}
+		}
+		drawn.WriteString("\x1B[0m\n")
+	}
+	return drawn.String(), nil
+}
