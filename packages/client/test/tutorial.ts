@@ -1,4 +1,4 @@
-/** What the tutorials with this library need to run as they stand in an empty folder: its archive, a registry with Express, and Node. */
+/** What the tutorials with this library need to run as they stand in an empty folder: its archive, a registry, and Node. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
@@ -38,7 +38,7 @@ export class TutorialFolder implements AsyncDisposable {
 
   /** @param node an executable, which is the `node` of all blocks, and runs npm */
   static async create(node = process.execPath): Promise<TutorialFolder> {
-    return new TutorialFolder(await newExpressRegistry(), node);
+    return new TutorialFolder(await newRegistry(), node);
   }
 
   /** For the first block of a shell. */
@@ -79,15 +79,15 @@ function buildClient(): string {
   return buildArchive(root, join(folder.path, 'client'), buildClientPackage);
 }
 
-/** With Express and its dependencies, and no package of this project. */
-function newExpressRegistry(): Promise<Registry> {
-  const manifest = readJson(join(root, 'packages/client/package.json')) as Manifest & {
-    devDependencies: { express: string };
-  };
-  const dependencies = { express: manifest.devDependencies.express };
+/** With Express, lean-qr and their dependencies, and no package of this project. */
+function newRegistry(): Promise<Registry> {
+  const read = (path: string) => readJson(join(root, path)) as Manifest & { devDependencies: Record<string, string> };
+  const manifest = read('packages/client/package.json');
+  const { express = '' } = manifest.devDependencies;
+  const { 'lean-qr': leanQr = '' } = read('packages/console/package.json').devDependencies;
   const lock = readJson(join(root, 'package-lock.json')) as LockFile;
   return startRegistry({
     checkout: root,
-    locks: [packageLock({ ...manifest, dependencies }, lock, 'packages/client')],
+    locks: [packageLock({ ...manifest, dependencies: { express, 'lean-qr': leanQr } }, lock, 'packages/client')],
   });
 }
