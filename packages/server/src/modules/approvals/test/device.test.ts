@@ -147,11 +147,12 @@ testOnBoth('a denied request, and an approval that is taken back, yield no key',
   assert.equal((await at.send(`${id}/deny`, { code })).status, 200);
   await assertPoll(at, deviceCode, 'access_denied');
   assertRejected(await at.send(`${id}/approve`, { code }), 'approval_decided');
-  assertRejected(await at.send('lookup', { code }), 'approval_not_found');
+  assert.equal((await at.lookUp(code)).state, 'denied', 'as in a second tab');
 
   const second = await at.begin();
   const approved = await at.approve(second.user_code);
   const stranger = await at.app.signIn();
+  assertRejected(await at.send('lookup', { code }, { by: stranger }), 'approval_not_found');
   const denial = { code: second.user_code };
   assertRejected(await at.send(`${approved.id}/deny`, denial, { by: stranger }), 'approval_decided');
   assert.equal((await at.send(`${approved.id}/deny`, denial)).status, 200);
