@@ -102,8 +102,8 @@ const insertRest = [
   ),
   sql(
     'test_insert_program',
-    `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at, version)
-     values ('acme-cli', 'Acme CLI', 'a b', 3600, $1, $1, 2)`,
+    `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at)
+     values ('acme-cli', 'Acme CLI', 'a b', 3600, $1, $1)`,
   ),
   sql(
     'test_insert_approval_request',
