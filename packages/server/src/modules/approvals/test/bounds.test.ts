@@ -81,7 +81,11 @@ testOnBoth('a client IP range has a bounded number of outstanding requests, also
 
 testOnBoth('when 1,000 client IP ranges have all requests of a program, a further range still gets one', async () => {
   await using at = await newDeviceClient();
-  await fill(at, limits.deviceRequestsPerProgramMax, (n) => `10.${(n % 1_000) % 4}.${Math.floor((n % 1_000) / 4)}.0/24`);
+  await fill(
+    at,
+    limits.deviceRequestsPerProgramMax,
+    (n) => `10.${(n % 1_000) % 4}.${Math.floor((n % 1_000) / 4)}.0/24`,
+  );
   const { user_code: code, device_code: deviceCode } = await at.begin({}, '192.0.2.1');
   assertRejected(await at.tryBegin({}, '192.0.2.1'), 'too_many_device_requests');
   await at.begin({}, '198.51.100.1');
