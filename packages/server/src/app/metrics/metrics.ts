@@ -146,12 +146,12 @@ function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: Met
   of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
 }
 
-function collectApprovals(registry: Registry, { approvals: { counts } }: MetricsSources): void {
+function collectApprovals(registry: Registry, { approvals }: MetricsSources): void {
   addCounter(registry, {
     name: 'keyreeve_device_requests_total',
     help: 'Requests of programs on devices, by what happened',
     labelNames: ['result'],
-    read: () => by('result', { ...counts }),
+    read: () => by('result', { ...approvals.counts }),
   });
 }
 
