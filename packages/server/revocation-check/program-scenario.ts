@@ -20,7 +20,8 @@ import type { ScenarioOptions } from './scenario-options.ts';
 const keysPerProgram = 2;
 /** Approved, and polled during the removal. */
 const requestsAtRemoval = 3;
-const denialsPerProgram = 2;
+/** Denials of a program: before, beside and after the polls. */
+const orders = ['first', 'beside', 'last'] as const;
 const idChars = 16;
 
 /** A request that is approved. */
@@ -80,7 +81,7 @@ class ProgramRound {
       this.#keys.length === 0 ? setTimeout(pauseMs) : prober.probeAnywhere(pick(this.#keys));
     const probes = new ProbeLoops(loops, probe);
     try {
-      for (let left = denialsPerProgram; left > 0 && !isOver(); left--) await this.#deny();
+      for (const order of orders) if (!isOver()) await this.#deny(order);
       await probes.more(1 + randomInt(probesMax));
       await this.#removeProgram();
       await probes.more(1 + randomInt(probesMax));
@@ -90,21 +91,22 @@ class ProgramRound {
     }
   }
 
-  /** Takes an approval back while the program polls. */
-  async #deny(): Promise<void> {
+  /** Takes an approval back. @param order when the denial is sent */
+  async #deny(order: (typeof orders)[number]): Promise<void> {
     const request = await this.#approve();
     if (!request) return;
     const instance = pick(this.#options.instances);
     const path = `/auth/approvals/${request.id}/deny`;
-    const [issued, ending] = await Promise.all([
-      this.#poll(request),
+    const deny = (): Promise<Ending> =>
       this.#end('approvalDenied', `POST ${path} at ${instance.url}`, async () => {
         const response = await this.#session.send(instance, 'POST', path, { code: request.userCode });
         if (response?.status === 200) return 'changed';
         // The program had its key already, or the request has expired.
         return response && response.status >= 400 && response.status < 500 ? 'rejected' : 'unknown';
-      }),
-    ]);
+      });
+    const first = order === 'last' ? undefined : deny();
+    const polling = order === 'first' ? undefined : this.#poll(request);
+    const [ending, issued] = await Promise.all([first ?? deny(), polling ?? []]);
     // A later poll would replace the secret of the key.
     this.#add(issued.length > 0 ? issued : await this.#poll(request), ending);
     await this.#probeEverywhere();
