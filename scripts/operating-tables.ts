@@ -17,6 +17,8 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_sign_ins_total: '`refused` and `limited` rise: a client guesses passwords; act if `accepted` rises too',
   keyreeve_refreshes_total:
     '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
+  keyreeve_device_requests_total:
+    '`begun` rises without `approved`: a client begins [sign-ins of programs](device-sign-in.md) that nobody wants; `refused`: the right was lost before the poll',
   keyreeve_password_hashes_waiting: 'stays above 0: add processors',
   keyreeve_password_hashes_total: '`refused` (`503`) rises: add processors or an instance',
   keyreeve_database_operation_duration_seconds: 'above 0.1: the database, network, disk or standby is slow',
