@@ -39,17 +39,18 @@ func (p programLogin) start() (*startedLogin, *manualClock) {
 	return started, clock
 }
 
-func (s *startedLogin) writeOutcome(id int) {
+// outcome waits for the key or the failure, as the program writes them.
+func (s *startedLogin) outcome() (key, failure map[string]any) {
 	<-s.done
 	switch {
 	case errors.Is(s.err, context.Canceled):
-		writeReply(programReply{ID: id, Failure: map[string]any{"message": "cancelled"}})
+		return nil, map[string]any{"message": "cancelled"}
 	case s.err != nil:
-		writeReply(programReply{ID: id, Failure: describe(s.err)})
+		return nil, describe(s.err)
 	default:
-		writeReply(programReply{ID: id, Key: map[string]any{
+		return map[string]any{
 			"key": s.key.Key, "keyId": s.key.KeyID, "nickname": s.key.Nickname, "scopes": s.key.Scopes,
 			"expiresAt": s.key.ExpiresAt.UTC().Format(time.RFC3339),
-		}})
+		}, nil
 	}
 }

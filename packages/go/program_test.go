@@ -165,6 +165,11 @@ func writeSecret(id int, source *ExchangedSecrets) {
 	}
 }
 
+func writeOutcome(id int, login *startedLogin) {
+	key, failure := login.outcome()
+	writeReply(programReply{ID: id, Key: key, Failure: failure})
+}
+
 func runProgram() {
 	var client *Client
 	if url := os.Getenv("KEYREEVE_URL"); url != "" {
@@ -211,7 +216,7 @@ func runProgram() {
 		} else if read.Waits != nil {
 			writeReply(programReply{ID: read.ID, Waits: clocks[read.Waits.Login].rests()})
 		} else if read.Key != nil {
-			go logins[read.Key.Login].writeOutcome(read.ID)
+			go writeOutcome(read.ID, logins[read.Key.Login])
 		} else if read.Cancel != nil {
 			logins[read.Cancel.Login].cancel()
 			writeReply(programReply{ID: read.ID})
