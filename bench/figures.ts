@@ -43,7 +43,8 @@ export const figures: Readonly<Record<string, Figure>> = {
     run: besideChanges,
   },
   floods: {
-    measures: 'p50 of verifications beside floods of unknown paths, wrong assertions, leak reports and forged tokens',
+    measures:
+      'p50 of verifications beside floods of unknown paths, wrong assertions and identity tokens, leak reports and forged tokens',
     required: 'at most 1.2 times the p50 alone, for each',
     run: floods,
   },

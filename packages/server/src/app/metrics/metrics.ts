@@ -41,6 +41,7 @@ export class Metrics {
     collectVerifications(registry, sources);
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
+    collectExchanges(registry, sources);
     collectUsage(registry, uses);
     collectLimits(registry, sources.limiter);
     collectOutbox(registry, sources);
@@ -143,6 +144,31 @@ function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: Met
     addGauge(registry, { name, help, read: () => [{ value: read() }] });
   of('keyreeve_password_hashes_running', 'Password hashes in progress', () => hasher.stats.running);
   of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
+}
+
+function collectExchanges(registry: Registry, { exchangeResults, identityTokens, keySets }: MetricsSources): void {
+  const labelNames = ['result'];
+  addCounter(registry, {
+    name: 'keyreeve_exchanges_total',
+    help: 'Exchanges for short-lived secrets, by grant and result',
+    labelNames: ['grant', ...labelNames],
+    *read() {
+      for (const [grant, counts] of Object.entries(exchangeResults.counts))
+        for (const [result, value] of Object.entries(counts)) yield { labels: { grant, result }, value };
+    },
+  });
+  addCounter(registry, {
+    name: 'keyreeve_identity_token_signatures_total',
+    help: 'Verified signatures of identity tokens',
+    labelNames,
+    read: () => by('result', identityTokens.counts),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_issuer_key_set_fetches_total',
+    help: 'Fetches of the JWK sets of issuers',
+    labelNames,
+    read: () => by('result', keySets.counts),
+  });
 }
 
 function collectUsage(registry: Registry, usage: UseRecords): void {
