@@ -55,6 +55,8 @@ export const builds = {
       'client/README.md',
       'python/README.md',
       'go/README.md',
+      'python/examples',
+      'go/examples/acme',
       '../bench/RESULTS.md',
       '../ARCHITECTURE.md',
       '../CHANGELOG.md',

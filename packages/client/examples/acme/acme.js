@@ -5,7 +5,6 @@ import { deviceLogin } from '@keyreeve/client/device-login';
 import { deleteKey, readKey, storeKey } from './key-store.js';
 
 const url = process.env.KEYREEVE_URL ?? 'https://auth.example.com';
-// Black on white, whatever the colours of the terminal are.
 const colours = { on: '\u001B[40m  ', off: '\u001B[107m  ', lf: '\u001B[0m\n', pad: 2 };
 const qrCode = (link) => generate(link).toString(colours);
 
@@ -13,14 +12,13 @@ const commands = {
   async login() {
     const key = await deviceLogin({ url, clientId: 'acme-cli', qrCode });
     await storeKey(key);
-    console.log(`You are signed in until ${key.expiresAt}, with the key “${key.nickname}”.`);
+    console.log(`Signed in until ${key.expiresAt} with the key “${key.nickname}”`);
   },
 
-  // Replace the URL with that of your API, which verifies the key.
   async whoami() {
     const { key, nickname } = await signedIn();
     const response = await fetch(`${url}/auth/forward`, { headers: { Authorization: `Bearer ${key}` } });
-    if (response.status === 401) throw new Error('the key is not valid any more: run `acme login`');
+    if (response.status === 401) throw new Error('the key is not accepted: run `acme login`');
     if (!response.ok) throw new Error(`the service answered ${response.status}`);
     console.log(`${nickname}: ${response.headers.get('X-Keyreeve-Scopes')}`);
   },
@@ -28,9 +26,7 @@ const commands = {
   async logout() {
     const { keyId, nickname } = await signedIn();
     await deleteKey();
-    console.log(
-      `This machine has no key any more. To end the key “${nickname}” (${keyId}), delete it at ${url}/console`,
-    );
+    console.log(`To end the key “${nickname}” (${keyId}), delete it at ${url}/console`);
   },
 };
 

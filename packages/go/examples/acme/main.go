@@ -47,7 +47,7 @@ func login(ctx context.Context) error {
 	if err := store(heldKey{Key: key.Key, KeyID: key.KeyID, Nickname: key.Nickname}); err != nil {
 		return err
 	}
-	fmt.Printf("You are signed in until %s, with the key “%s”.\n", key.ExpiresAt.Format(time.DateOnly), key.Nickname)
+	fmt.Printf("Signed in until %s with the key “%s”\n", key.ExpiresAt.Format(time.DateOnly), key.Nickname)
 	return nil
 }
 
@@ -73,7 +73,7 @@ func whoami(ctx context.Context) error {
 		fmt.Printf("%s: %s\n", nickname, response.Header.Get("X-Keyreeve-Scopes"))
 		return nil
 	case http.StatusUnauthorized:
-		return errors.New("the key is not valid any more: run `acme login`")
+		return errors.New("the key is not accepted: run `acme login`")
 	default:
 		return fmt.Errorf("the service answered %d", response.StatusCode)
 	}
@@ -87,7 +87,7 @@ func logout(context.Context) error {
 	if err := forget(); err != nil {
 		return err
 	}
-	text := "This machine has no key any more. To end the key “%s” (%d), delete it at %s/console\n"
+	text := "To end the key “%s” (%d), delete it at %s/console\n"
 	fmt.Printf(text, held.Nickname, held.KeyID, serviceURL())
 	return nil
 }

@@ -33,7 +33,7 @@ PATH = Path(os.environ.get("ACME_KEY_FILE", CONFIG / "acme" / "key.json"))
 def login() -> str:
     key = device_login(URL, "acme-cli", qr_code=qr_code if segno else None)
     store({"key": key.key, "key_id": key.key_id, "nickname": key.nickname})
-    return f"You are signed in until {key.expires_at:%Y-%m-%d}, with the key “{key.nickname}”."
+    return f"Signed in until {key.expires_at:%Y-%m-%d} with the key “{key.nickname}”"
 
 
 def whoami() -> str:
@@ -45,14 +45,14 @@ def whoami() -> str:
             return f"{nickname}: {response.headers['X-Keyreeve-Scopes']}"
     except urllib.error.HTTPError as error:
         if error.code == 401:
-            sys.exit("acme: the key is not valid any more: run `acme login`")
+            sys.exit("acme: the key is not accepted: run `acme login`")
         raise
 
 
 def logout() -> str:
     key = signed_in()
     forget()
-    return f"This machine has no key any more. To end the key “{key['nickname']}” ({key['key_id']}), delete it at {URL}/console"
+    return f"To end the key “{key['nickname']}” ({key['key_id']}), delete it at {URL}/console"
 
 
 def qr_code(link: str) -> str:
