@@ -1,5 +1,6 @@
 /** The file of `keyreeve apply` (docs/apply.md): what an installation shall have. It is no part of the HTTP API. */
 import Type, { type Static } from 'typebox';
+import { IssuerChangeBody, NewIssuerBody } from './issuers.ts';
 import { KeyLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
@@ -35,6 +36,11 @@ export const AppliedProgram = Named('AppliedProgram', {
   ),
   state,
 });
+export const AppliedIssuer = Named('AppliedIssuer', {
+  ...NewIssuerBody.properties,
+  ...IssuerChangeBody.properties,
+  state,
+});
 export const AppliedKey = Named('AppliedKey', {
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the secret, which has 256 random bits' }),
   serviceAccount: Type.Optional(Name),
@@ -67,6 +73,7 @@ export const ApplyFile = Named('ApplyFile', {
   scopes: list(AppliedScope),
   accounts: list(AppliedAccount),
   serviceAccounts: list(AppliedServiceAccount),
+  issuers: list(AppliedIssuer),
   keys: list(AppliedKey),
   webhooks: list(AppliedWebhook),
   programs: list(AppliedProgram),

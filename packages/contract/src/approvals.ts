@@ -86,7 +86,8 @@ const found = { status: 200, description: 'The request', schema: Approval } as c
 export const lookUpApproval = route('lookUpApproval', 'POST /auth/approvals/lookup', {
   ...approvals,
   summary: 'Find the request with a code',
-  description: 'Wrong codes are counted for each account and client IP range.',
+  description:
+    'Also a request that the account has decided, until it expires. Wrong codes are counted for each account and client IP range.',
   body: { type: 'json', schema: ApprovalCodeBody },
   success: found,
   errors: ['approval_not_found', 'too_many_codes'],
@@ -125,7 +126,8 @@ export const denyRequest = route('denyRequest', 'POST /auth/approvals/:id/deny',
   ...ofApproval,
   isNarrowing: true,
   summary: 'Deny a request',
-  description: 'Also a request that the account has approved, until the program has fetched its key.',
+  description:
+    'Also a request that the account has approved, until the program has fetched its key; of that one, the code is not compared.',
   body: { type: 'json', schema: ApprovalCodeBody },
   success: { status: 200, description: 'It is denied', schema: Message },
   errors: ['approval_not_found', 'approval_decided', 'too_many_codes'],

@@ -38,6 +38,7 @@ const CreatedKeyEventData = Named('CreatedApiKeyEventData', {
   environment: Type.Optional(
     Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
   ),
+  program: Type.Optional(Text('acme-cli', 'The program that made the key for the account')),
 });
 const DisabledKeyEventData = Named('DisabledApiKeyEventData', { ...key, reason: DisabledReasonName });
 const ExpiringKeyEventData = Named('ExpiringApiKeyEventData', { ...key, expiresAt: Instant });

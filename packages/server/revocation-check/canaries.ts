@@ -48,6 +48,13 @@ export interface IssuerChanges {
   readonly remove: (id: number) => Promise<void>;
 }
 
+/** Changes of programs that sign in as devices. @throws DomainError; the outcome may be unknown */
+export interface ProgramChanges {
+  readonly add: (id: string) => Promise<void>;
+  /** With all of its keys. @returns false if it has been removed before, with its keys */
+  readonly remove: (id: string) => Promise<boolean>;
+}
+
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
@@ -61,6 +68,7 @@ export interface CanariesOptions {
   /** Undefined if the service does not enforce the scope catalogue. */
   readonly catalogue: CatalogueChanges | undefined;
   readonly issuers: IssuerChanges;
+  readonly programs: ProgramChanges;
 }
 
 const operator: Principal = { kind: 'operator' };
@@ -71,6 +79,8 @@ export class Canaries {
   readonly #emails = new Set<string>();
   /** URL → id. */
   readonly #issuers = new Map<string, number>();
+  /** Ids. Includes programs whose addition failed: without a response they may exist. */
+  readonly #programs = new Set<string>();
   /** Names of the catalogue. */
   readonly #scopes = new Set<string>();
   #nicknames = 0;
@@ -104,6 +114,19 @@ export class Canaries {
     const id = this.#issuers.get(url);
     if (id !== undefined) await this.#options.issuers.remove(id);
     this.#issuers.delete(url);
+  }
+
+  /** @throws DomainError */
+  async addProgram(id: string): Promise<void> {
+    this.#programs.add(id);
+    await this.#options.programs.add(id);
+  }
+
+  /** With all of its keys. @returns false if it has been removed before, with its keys @throws DomainError */
+  async removeProgram(id: string): Promise<boolean> {
+    const isRemoved = await this.#options.programs.remove(id);
+    this.#programs.delete(id);
+    return isRemoved;
   }
 
   /** Deletes the scope from the catalogue at the end. */
@@ -166,7 +189,7 @@ export class Canaries {
     }
   }
 
-  /** @returns the email addresses of the accounts, the URLs of the issuers, and the names of the scopes, that could not be removed */
+  /** @returns the email addresses of the accounts, the URLs of the issuers, and the names of scopes and programs, that could not be removed */
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {
@@ -192,6 +215,13 @@ export class Canaries {
         if (error instanceof DomainError && error.code === 'issuer_not_found') this.#issuers.delete(url);
       }
     }
-    return [...this.#emails, ...this.#issuers.keys(), ...this.#scopes];
+    for (const id of this.#programs) {
+      try {
+        await this.removeProgram(id);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+      }
+    }
+    return [...this.#emails, ...this.#issuers.keys(), ...this.#scopes, ...this.#programs];
   }
 }

@@ -20,9 +20,8 @@ export const newTokenId = (): string => randomBytes(tokenIdBytes).toString('base
 
 export interface Narrowing {
   readonly narrow: IssuerChangeBody;
+  /** Ends no secret. */
   readonly widen: IssuerChangeBody;
-  /** Whether also the widening ends the secrets of the issuer: every other JWK set does. */
-  readonly endsWithWidening: boolean;
 }
 
 export class CanaryIssuer {
@@ -50,12 +49,8 @@ export class CanaryIssuer {
   get narrowings(): readonly Narrowing[] {
     const { jwks, lifetimeSeconds: wideSeconds } = this.wide;
     return [
-      { narrow: { jwks: { keys: [this.#keys.narrow.jwk] } }, widen: { jwks }, endsWithWidening: true },
-      {
-        narrow: { lifetimeSeconds: lifetimeSeconds.narrow },
-        widen: { lifetimeSeconds: wideSeconds },
-        endsWithWidening: false,
-      },
+      { narrow: { jwks: { keys: [this.#keys.narrow.jwk] } }, widen: { jwks } },
+      { narrow: { lifetimeSeconds: lifetimeSeconds.narrow }, widen: { lifetimeSeconds: wideSeconds } },
     ];
   }
 

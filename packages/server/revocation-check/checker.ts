@@ -210,9 +210,9 @@ export class Checker {
     if (exchange.result !== 'unknown') this.#check(key, this.#account(key.accountId), exchange, asked);
   }
 
-  /** Two instances have accepted one token of an issuer whose tokens are accepted once. */
+  /** Two instances have accepted one token that is accepted once, or one device code. */
   exchangedTwice(id: number): void {
-    this.#record({ rule: 'exchanged_twice', explanation: `key ${id}: one token was exchanged twice` });
+    this.#record({ rule: 'exchanged_twice', explanation: `key ${id}: one token or code was exchanged twice` });
   }
 
   /** A list of an account's keys. It may lack keys whose creation overlaps the request. */

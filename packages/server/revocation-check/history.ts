@@ -63,8 +63,8 @@ export interface Change {
 }
 
 /**
- * What a request changes of a key, of all keys with a scope, or of all keys that trust an issuer; `widened`: it only adds rights
- * again.
+ * What a request changes of a key, of all keys with a scope, that trust an issuer or that a program made, or of a request of a
+ * program; `widened`: it only adds rights again.
  */
 export type KeyChangeKind =
   | 'disabled'
@@ -78,6 +78,8 @@ export type KeyChangeKind =
   | 'issuerNarrowed'
   | 'issuerRemoved'
   | 'issuerRefreshed'
+  | 'programRemoved'
+  | 'approvalDenied'
   | 'leaked'
   | 'entitlement'
   | 'scopeMarked'
@@ -103,7 +105,7 @@ export const rules = {
     'a verification was accepted that started after the response to a change of the key, or after the end of a secret',
   refused_without_cause: 'a key was rejected without a request that explains it',
   came_back: 'a key was accepted after it had been rejected',
-  exchanged_twice: 'one identity token was exchanged twice, at an issuer whose tokens are accepted once',
+  exchanged_twice: 'one identity token that is accepted once, or one device code, was exchanged twice',
   deleted_twice: 'two deletions of one key succeeded',
   list_disagrees: 'a list contains a deleted key or lacks a valid key',
   audit_disagrees: 'the audit log does not record exactly the deletions that took effect',

@@ -107,13 +107,11 @@ class IssuerRound {
         await this.#exchangeEverywhere('narrow');
         await this.#exchangeEverywhere('wide');
         await probes.more(1 + randomInt(probesMax));
-        const { narrow, widen, endsWithWidening } = pick(this.#issuer.narrowings);
+        const { narrow, widen } = pick(this.#issuer.narrowings);
         await this.#end('issuerNarrowed', () => canaries.issuers.change(this.#id, narrow));
         await this.#exchangeEverywhere('narrow');
         await probes.more(1 + randomInt(probesMax));
-        const makeWider = (): Promise<void> => canaries.issuers.change(this.#id, widen);
-        if (endsWithWidening) await this.#end('issuerNarrowed', makeWider, []);
-        else await makeWider();
+        await canaries.issuers.change(this.#id, widen);
       }
       await this.#exchangeEverywhere('wide');
       await this.#end('issuerRemoved', () => canaries.removeIssuer(this.#issuer.url));
@@ -147,15 +145,14 @@ class IssuerRound {
 
   /**
    * Makes a change that ends all secrets of the issuer, while tokens that it rejects afterwards are exchanged.
-   * @param rejected those tokens
    * @throws KeyAbandoned if its outcome is unknown
    */
-  async #end(kind: KeyChangeKind, make: () => Promise<void>, rejected: readonly TokenKind[] = ['wide']): Promise<void> {
+  async #end(kind: KeyChangeKind, make: () => Promise<void>): Promise<void> {
     const { checker } = this.#options;
     const before = [this.#probeEverywhere()];
     const effects = this.#keys.map(({ record }) => ({ condition: record, to: 'unmet' }) as const);
-    const exchange = (): Promise<void>[] => rejected.map((tokens) => this.#exchangeEverywhere(tokens));
-    for (let left = exchangesDuringChange; left > 0; left--) before.push(...exchange());
+    const exchange = (): Promise<void> => this.#exchangeEverywhere('wide');
+    for (let left = exchangesDuringChange; left > 0; left--) before.push(exchange());
     const change = checker.beginKeyChange(kind, effects, `change ${kind}`, monotonicMs());
     const isKnown = await make().then(
       () => true,
@@ -165,7 +162,7 @@ class IssuerRound {
       },
     );
     checker.endKeyChange(change, isKnown ? 'changed' : 'unknown', monotonicMs());
-    await Promise.all([...before, ...exchange()]);
+    await Promise.all([...before, exchange()]);
     await this.#probeEverywhere();
     if (!isKnown) throw new KeyAbandoned();
     for (const key of this.#keys) key.startAnew();

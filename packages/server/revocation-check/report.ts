@@ -19,6 +19,8 @@ export const noKeyChanges: KeyChangeCounts = {
   issuerNarrowed: 0,
   issuerRemoved: 0,
   issuerRefreshed: 0,
+  programRemoved: 0,
+  approvalDenied: 0,
   leaked: 0,
   entitlement: 0,
   scopeMarked: 0,

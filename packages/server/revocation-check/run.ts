@@ -29,7 +29,7 @@ export interface RunResult {
   readonly instances: readonly { readonly url: string; readonly verdicts: number }[];
   /** Null if the workload did not start. */
   readonly report: Report | null;
-  /** Email addresses of canary accounts, URLs of issuers, and names of scopes, that could not be removed. */
+  /** Email addresses of canary accounts, URLs of issuers, ids of programs, and names of scopes, that could not be removed. */
   readonly leftBehind: readonly string[];
 }
 
@@ -91,6 +91,7 @@ function gapOf(report: Report, instances: RunResult['instances'], { importsKeys,
   if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
   if (narrowingsIn(keyChanges) === 0) return 'no change that removes rights of a key was acknowledged';
   if (keyChanges.issuerRemoved === 0) return 'no issuer was removed';
+  if (keyChanges.programRemoved === 0) return 'no program was removed';
   if (catalogue && keyChanges.entitlement === 0) return 'no entitlement was removed';
   if (catalogue && keyChanges.scopeMarked + keyChanges.scopeDeleted === 0) return 'no scope was marked or deleted';
   if (verifications.accepted === 0) return 'no verification was accepted';

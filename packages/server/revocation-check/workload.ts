@@ -20,6 +20,7 @@ import { Instance, messageOf } from './instance.ts';
 import { KeySource } from './key-source.ts';
 import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
+import { runProgramScenario } from './program-scenario.ts';
 import { runPublicKeyScenario } from './public-key-scenario.ts';
 import type { Report } from './report.ts';
 import { clientIpOfProbes } from './scenario-key.ts';
@@ -150,8 +151,8 @@ export class Workload {
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
       runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
       runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
-      ...[runPublicKeyScenario, runTrustScenario, runIssuerScenario, ...this.#moreScenarios].map((run) =>
-        run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ...[runPublicKeyScenario, runTrustScenario, runIssuerScenario, runProgramScenario, ...this.#moreScenarios].map(
+        (run) => run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       ),
       ...(this.#canaries.catalogue ? [runEntitlementScenario, runDeclaredScopeScenario] : []).map((run) =>
         run({ ...options, loops: 1, probesMax: narrowingProbesMax }),

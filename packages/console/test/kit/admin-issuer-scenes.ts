@@ -6,10 +6,10 @@ const as = 'administrator';
 const path = '/console/admin/issuers';
 const scene = scenesAs(as);
 
-/** Opens a dialog from the menu of the first issuer. @param place among the actions */
+/** Opens a dialog from the menu of an issuer whose JWK set is fetched, so it has all actions. @param place among them */
 const issuerAction = (name: string, place: number): Scene =>
   scene(`admin-issuer-${name}`, path, async (page, at) => {
-    await page.locator('main td .button').first().click();
+    await page.locator('main tr', { hasText: 'githubusercontent' }).locator('td .button').click();
     await opening('.menu:popover-open button', place)(page, at);
     await page.locator('dialog [aria-busy=true]').first().waitFor({ state: 'detached' });
   });

@@ -14,7 +14,7 @@ export const approvalErrors = {
   slow_down: {
     status: 400,
     title: 'The program polls too often',
-    meaning: `The previous poll was less than the interval ago, or the account creates too many keys. Add ${limits.deviceIntervalSeconds} seconds to the interval, and poll again.`,
+    meaning: `The previous poll was less than the interval ago, another one has just fetched the key, or the account creates too many keys. Add ${limits.deviceIntervalSeconds} seconds to the interval, and poll again.`,
     cause: 'Two polls with one device code follow each other faster than the interval.',
     fix: `Add ${limits.deviceIntervalSeconds} seconds to the interval, for this and all later polls.`,
   },
@@ -22,7 +22,7 @@ export const approvalErrors = {
     status: 400,
     title: 'The request was denied',
     meaning:
-      'The person denied the request, or what was approved is not allowed any more: the session of the approval has ended, the account was disabled, lacks an entitlement or has the maximum number of keys, or the program was narrowed.',
+      'The person denied the request, or what was approved is not allowed any more: the session of the approval has ended, the account was disabled, must enrol a second factor, lacks an entitlement or has the maximum number of keys, or the program was narrowed.',
     cause: 'The person denied the request, or rights were removed between the approval and the poll.',
     fix: 'Start again with `POST /auth/oauth/device`. The audit log has the cause.',
   },

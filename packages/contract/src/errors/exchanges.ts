@@ -8,7 +8,7 @@ export const exchangeErrors = {
     status: 401,
     title: 'The client is not authenticated',
     meaning:
-      'Send the id and the secret of an API key as client id and client secret. The key must be valid for this client, without a public key, a trust, and scopes that begin with `keyreeve:`. The response is the same for each cause. A program sends its id as client id, and no secret.',
+      'Send the id and the secret of an API key as client id and client secret. The key must be valid for this client, without a public key, a trust, and scopes that begin with `keyreeve:`. The response is the same for each cause.',
     cause:
       'The API key is unknown, disabled, expired or limited to other IP ranges; the id belongs to another key; the key has a public key, a trust, or a scope that begins with `keyreeve:`; or the secret is a short-lived one. Or no program has this id, or it has been removed. The log of the server contains the cause.',
     fix: 'Compare the client id with the `id` of the key, and the client secret with its newest secret. Send both as Basic or in the body, not in both.',

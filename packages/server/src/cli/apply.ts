@@ -15,7 +15,7 @@ interface ApplyCommandOptions extends OutputOptions {
 export function applyCommand(): Command {
   return new CliCommand('apply')
     .group('operate')
-    .description('Create and change accounts, service accounts, keys, scopes, programs and webhooks as a file states.')
+    .description('Create and change what a file states, such as accounts, keys and issuers.')
     .requiredOption('-f, --file <file>', 'file to apply')
     .option('--dry-run', 'print what would change; change nothing')
     .option('--prune', 'delete what an earlier file created and this one does not name')

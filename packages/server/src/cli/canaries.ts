@@ -3,24 +3,31 @@ import { countKeyDeletions } from '../modules/audit/audit.ts';
 import { systemClock } from '../foundation/clock.ts';
 import type { Issuers } from '../modules/issuers/issuers.ts';
 import { keyImporter } from '../modules/import/api-keys.ts';
-import { Canaries, type CatalogueChanges, type IssuerChanges } from '../../revocation-check/canaries.ts';
+import { DomainError } from '../foundation/errors.ts';
+import {
+  Canaries,
+  type CatalogueChanges,
+  type IssuerChanges,
+  type ProgramChanges,
+} from '../../revocation-check/canaries.ts';
+import type { Programs } from '../modules/programs/programs.ts';
 import { operator, type CommandContext } from './session.ts';
 
 export type CanariesContext = Pick<
   CommandContext,
-  'accounts' | 'apiKeys' | 'config' | 'entitlements' | 'installation' | 'issuers' | 'scopeCatalogue'
+  'accounts' | 'apiKeys' | 'config' | 'entitlements' | 'installation' | 'issuers' | 'programs' | 'scopeCatalogue'
 >;
 
 const description = 'Of keyreeve prove-revocation';
 
 /**
  * @param importsKeys whether to import keys too; false for an installation that has never imported keys
- * @param changes how to change the scope catalogue and issuers. Default: by an operator
+ * @param changes how to change the scope catalogue, issuers and programs. Default: by an operator
  */
 export function canariesOf(
   context: CanariesContext,
   importsKeys: boolean,
-  { catalogue, issuers }: CanaryChanges = changesByOperator(context),
+  { catalogue, issuers, programs }: CanaryChanges = changesByOperator(context),
 ): Canaries {
   const {
     accounts,
@@ -44,25 +51,41 @@ export function canariesOf(
     importKey: importsKeys ? importKey : undefined,
     catalogue: config.scopes === 'catalogue' ? catalogue : undefined,
     issuers,
+    programs,
   });
 }
 
 export interface CanaryChanges {
   readonly catalogue: CatalogueChanges;
   readonly issuers: IssuerChanges;
+  readonly programs: ProgramChanges;
 }
 
-const changesByOperator = ({ entitlements, issuers, scopeCatalogue }: CanariesContext): CanaryChanges => ({
+const changesByOperator = ({ entitlements, issuers, programs, scopeCatalogue }: CanariesContext): CanaryChanges => ({
   catalogue: {
     setEntitlements: (accountId, names) => entitlements.set(operator, accountId, names),
     setScope: async (name, entitled) => void (await scopeCatalogue.set(operator, name, { description, entitled })),
     deleteScope: (name) => scopeCatalogue.delete(operator, name),
   },
   issuers: issuersByOperator(issuers),
+  programs: programsByOperator(programs),
 });
 
 export const issuersByOperator = (issuers: Issuers): IssuerChanges => ({
   add: async (issuer) => (await issuers.add(operator, null, issuer)).id,
   change: async (id, change) => void (await issuers.change(operator, { id }, change)),
   remove: async (id) => void (await issuers.remove(operator, { id })),
+});
+
+export const programsByOperator = (programs: Programs): ProgramChanges => ({
+  add: async (id) => void (await programs.add(operator, { id, name: description })),
+  remove: async (id) => {
+    try {
+      await programs.remove(operator, id, true);
+      return true;
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'program_not_found') return false;
+      throw error;
+    }
+  },
 });

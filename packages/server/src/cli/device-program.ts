@@ -18,7 +18,7 @@ export function deviceProgramCommand(): Command {
     .description('Add a program.')
     .argument('<id>', 'its client_id, such as acme-cli')
     .requiredOption('--name <name>', 'what people see')
-    .examples('keyreeve program add acme-cli --name "Acme CLI" --scope orders:read --lifetime 90d')
+    .examples('keyreeve program add acme-cli --name Acme --scope orders:read --lifetime 90d')
     .action(add);
   program
     .command('list')

@@ -31,6 +31,7 @@ onEachInstallation('the example of the page creates what it states', async ({ db
     'create account ada@example.com',
     'create service_account gateway',
     'create service_account acme',
+    'create issuer https://token.actions.gi',
     'create key 9f0c6f3a4c6fd8f0d39a4ff6',
     'create webhook siem',
   ]);

@@ -98,7 +98,7 @@ const operational: Readonly<Record<string, string>> = {
   email_changes: 'account_pk changed_at account_epoch',
   mail_log: 'id account_pk purpose created_at tried_at attempt_count delivered_at',
   one_time_codes: 'purpose account_pk target created_at expires_at',
-  programs: 'id name scopes lifetime_seconds created_at updated_at version',
+  programs: 'id name scopes lifetime_seconds created_at updated_at',
   approval_requests: 'id kind program_id state account_pk key_id used_at issued_at created_at expires_at',
 };
 

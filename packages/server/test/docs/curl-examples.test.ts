@@ -12,7 +12,8 @@ import {
   type RouteContract,
 } from '@keyreeve/contract';
 import { issueCredential, newCanaryApp } from '../../test-kit/canary-credentials.ts';
-import { bearer, goodPassword, type TestApp } from '../../test-kit/new-app.ts';
+import { program } from '../../test-kit/device-client.ts';
+import { bearer, goodPassword, operator, type TestApp } from '../../test-kit/new-app.ts';
 import { githubSettings, publishedVector } from '../../test-kit/github.ts';
 import { optionalRoutes } from '../../test-kit/optional-routes.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
@@ -95,6 +96,7 @@ test('every curl command of the API reference runs as it stands, and its route u
   const environment = { ...optionalRoutes, ...githubSettings(folder.path, publishedVector) };
   await using app = await newCanaryApp({ environment });
   await app.createAccount('ada@example.com');
+  await app.service.services.programs.add(operator, program);
   const keys = {
     SERVICE_KEY: await app.serviceKey(),
     MANAGEMENT_KEY: (await newBackend(app)).key,

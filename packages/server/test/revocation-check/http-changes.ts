@@ -1,6 +1,11 @@
-/** Changes the scope catalogue and issuers over HTTP, as an administrator, through any instance of a cluster. */
+/** Changes the scope catalogue, issuers and programs over HTTP, as an administrator, through any instance of a cluster. */
 import { AccountSession } from '../../revocation-check/account-session.ts';
-import type { CanaryAccount, CatalogueChanges, IssuerChanges } from '../../revocation-check/canaries.ts';
+import type {
+  CanaryAccount,
+  CatalogueChanges,
+  IssuerChanges,
+  ProgramChanges,
+} from '../../revocation-check/canaries.ts';
 import { Instance, type HttpRequest } from '../../revocation-check/instance.ts';
 import { pick } from '../../revocation-check/prober.ts';
 import { DomainError } from '../../src/foundation/errors.ts';
@@ -29,9 +34,14 @@ export class HttpChanges implements Disposable {
   };
 
   readonly issuers: IssuerChanges = {
-    add: async (issuer) => (JSON.parse(await this.#send('POST', 'issuers', issuer)) as { id: number }).id,
+    add: async (issuer) => (JSON.parse((await this.#send('POST', 'issuers', issuer)) ?? '') as { id: number }).id,
     change: async (id, change) => void (await this.#send('PATCH', `issuers/${id}`, change)),
     remove: async (id) => void (await this.#send('DELETE', `issuers/${id}`)),
+  };
+
+  readonly programs: ProgramChanges = {
+    add: async (id) => void (await this.#send('POST', 'programs', { id, name: id })),
+    remove: async (id) => (await this.#send('DELETE', `programs/${id}?keys=delete`)) !== undefined,
   };
 
   /** @throws DomainError */
@@ -43,13 +53,14 @@ export class HttpChanges implements Disposable {
     for (const instance of this.#instances) instance.close();
   }
 
-  /** @returns the body of the response @throws DomainError `unavailable`: the outcome is unknown */
-  async #send(method: HttpRequest['method'], path: string, body?: object): Promise<string> {
+  /** @returns the body of the response; undefined if there is no such object @throws DomainError `unavailable`: the outcome is unknown */
+  async #send(method: HttpRequest['method'], path: string, body?: object): Promise<string | undefined> {
     const instance = pick(this.#instances);
     const session = this.#session;
     await session.ensureSignedIn(instance);
     const response = await session.send(instance, method, `/admin/${path}`, body);
     if (response?.status === 200 || response?.status === 201) return response.text;
+    if (response?.status === 404) return undefined;
     // The sign-in is not recent any more.
     if (response?.status === 403) this.#session = new AccountSession(this.#administrator);
     throw new DomainError('unavailable', { detail: `${path}: ${response?.status} ${response?.text}` });

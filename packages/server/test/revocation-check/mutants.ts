@@ -21,6 +21,7 @@ import {
 } from './mutant-edits.ts';
 import { issuerMutants } from './issuer-mutants.ts';
 import { narrowingMutants } from './narrowing-mutants.ts';
+import { programMutants } from './program-mutants.ts';
 import { verifierMutants } from './verifier-mutants.ts';
 
 const beforeImported = `export class ImportedKeys {`;
@@ -349,4 +350,5 @@ export const mutants: readonly Mutant[] = [
   ...verifierMutants,
   ...narrowingMutants,
   ...issuerMutants,
+  ...programMutants,
 ];

@@ -354,11 +354,11 @@ test('a service loads no module after it is ready: each import() is lazy, of the
 const wordsOf = (text: string): number => text.trim().split(/\s+/).length;
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-test('all Markdown together has at most 84,000 words, apart from the results of the benchmarks', () => {
+test('all Markdown together has at most 86,000 words, apart from the results of the benchmarks', () => {
   const pages = [...texts].filter(([path]) => path.endsWith('.md') && path !== 'bench/RESULTS.md');
   assert.ok(pages.length > 50);
   const words = sumOf(pages.map(([, text]) => wordsOf(text)));
-  assert.ok(words <= 84_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
+  assert.ok(words <= 86_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
 });
 
 test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {

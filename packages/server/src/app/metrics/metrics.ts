@@ -41,6 +41,7 @@ export class Metrics {
     collectVerifications(registry, sources);
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
+    collectApprovals(registry, sources);
     collectUsage(registry, uses);
     collectLimits(registry, sources.limiter);
     collectOutbox(registry, sources);
@@ -143,6 +144,15 @@ function collectSignIns(registry: Registry, { signIns, tokenPairs, hasher }: Met
     addGauge(registry, { name, help, read: () => [{ value: read() }] });
   of('keyreeve_password_hashes_running', 'Password hashes in progress', () => hasher.stats.running);
   of('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
+}
+
+function collectApprovals(registry: Registry, { approvals }: MetricsSources): void {
+  addCounter(registry, {
+    name: 'keyreeve_device_requests_total',
+    help: 'Requests of programs on devices, by what happened',
+    labelNames: ['result'],
+    read: () => by('result', { ...approvals.counts }),
+  });
 }
 
 function collectUsage(registry: Registry, usage: UseRecords): void {

@@ -22,6 +22,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
   const approvalLimits = new ApprovalLimits({ ...core, bucketHash: keys.rateLimitBucket, enabled: areRequestsLimited });
   const programs = new Programs({ ...core, pendingKeys: apiKeys.pending });
   const approvals = new Approvals({ ...core, codes, approvalLimits, hasCatalogue, keysPerAccountMax });
+  const { counts } = approvals;
   const deviceMail = new DeviceMail({
     ...core,
     approvalLimits,
@@ -37,6 +38,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     lifetimeDaysMax,
     mail: deviceMail,
     flushUses: () => uses.flush(),
+    counts,
   });
   const deviceRequests = new DeviceRequests({
     ...core,
@@ -45,6 +47,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     keys: deviceKeys,
     lifetimeDaysMax,
     pending: { requests: approvals.pending, programs: programs.pending },
+    counts,
     verificationUri: `${config.consoleUrl ?? issuer}${approvalPath}`,
   });
   return { programs, approvals, deviceMail, deviceRequests };

@@ -68,6 +68,8 @@ export interface KeyRequest {
   readonly environment?: string;
   /** Reserved scopes that the calling module grants. No request contains them. */
   readonly granted?: readonly string[];
+  /** The program that makes the key, of `prepare`. No request contains it. */
+  readonly program?: string;
 }
 
 type MadeKey = Pick<NewKey, 'id' | 'hash' | 'hint' | 'isGiven' | 'identity' | 'prefix'>;
@@ -243,6 +245,7 @@ export class ApiKeys {
       environment,
       now,
       grants: scopesToGrant(principal, scopes, hasCatalogue),
+      program: request.program,
     };
     const shownEnvironment = environments.nameOf(environment) ?? null;
     const noState = { disabledAt: null, disabledReason: null, leakedAt: null, lastUsedAt: null };

@@ -10,6 +10,7 @@ import { creationCounterOf, type KeyCreationLimits } from '../rate-limits/key-cr
 import { identityDetails, noIdentity, type ClientIdentity } from './client-identity.ts';
 import { createKeyTx, type Creation } from './creation-store.ts';
 import type { CreationNotices } from './creation-notices.ts';
+import { setProgramTx } from './program-key-store.ts';
 import * as procedures from './procedures.ts';
 
 export interface NewKey {
@@ -40,6 +41,8 @@ export interface NewKey {
   readonly grants?: readonly string[];
   /** Absent when it is already recorded. */
   readonly prefix?: string | undefined;
+  /** The id of the program that makes it; only of {@link createNoticedKeyTx}. */
+  readonly program?: string | undefined;
 }
 
 export interface CreationRules {
@@ -63,6 +66,7 @@ export async function createNoticedKeyTx(
 ): Promise<number> {
   const { creationNotices } = rules;
   await createKeyTx(tx, creationOf(principal, key, rules));
+  if (key.program !== undefined) setProgramTx(tx, key.id, key.program);
   return creationNotices?.isNeeded(principal, key.accountId) ? creationNotices.queueTx(tx, principal, key) : 0;
 }
 
@@ -98,6 +102,7 @@ function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }
       ...(limits === null ? {} : { limits: toLimits(limits) }),
       ...(environment === null ? {} : { environment }),
       ...(isGiven ? { given: true } : {}),
+      ...(key.program === undefined ? {} : { program: key.program }),
       ...identityDetails(identity),
     },
     now,

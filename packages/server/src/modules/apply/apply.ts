@@ -3,7 +3,7 @@
  * the file or nothing of it, and of several processes one applies it (docs/decisions/06-scopes-and-service-accounts.md).
  */
 import type { Transaction } from '../../foundation/database/db.ts';
-import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { toBase62 } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -69,6 +69,7 @@ const removalOrder = [
   'key',
   'webhook',
   'program',
+  'issuer',
   'scope',
   'service_account',
   'account',
@@ -150,7 +151,8 @@ export class Apply {
     // Of what has no random id. A program that was removed is not added again after a restore.
     if (kind === 'scope') return `scope ${name}`;
     if (kind === 'program') return store.appliedProgramId(name);
-    const text = Buffer.from(`id of an applied entry\0${kind}\0${name}`);
+    const text = `id of an applied entry\0${kind}\0${name}`;
+    if (kind === 'issuer') return String(lookupOf(this.#options.hash.stored(text)));
     const prefix = kind === 'webhook' ? 'whe' : 'acc';
     return `${prefix}_${toBase62(this.#options.hash.mac(text).subarray(0, 16), 22)}`;
   }
@@ -228,9 +230,15 @@ async function setTx(run: Run, entry: FileEntry, id: string, row: store.EntryRow
   return members.length > 0 ? [{ change: 'change', ...step, members }] : [];
 }
 
-/** The id of the object: the one of the row, of a person with the email address, or the one that it will have. */
+/**
+ * The id of the object: the one of the row, of a person with the email address, of an issuer with the URL, or the one that it will
+ * have.
+ */
 async function targetOf(run: Run, { kind, name }: FileEntry, id: string, row?: store.EntryRow): Promise<string> {
   if (kind === 'scope' || kind === 'program') return name;
+  // Also one that was added by hand after the one of the row was removed.
+  const issuerId = kind === 'issuer' ? await store.findCommonIssuer(run.tx, name) : undefined;
+  if (issuerId !== undefined) return String(issuerId);
   if (row?.target) return row.target;
   // Persons have unique email addresses: one that exists is meant.
   return (kind === 'account' && !row ? await store.findPerson(run.tx, name) : undefined) ?? id;

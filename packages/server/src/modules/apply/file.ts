@@ -11,6 +11,7 @@ import { readSecretFile } from '../../foundation/secret-file.ts';
 import { validator } from '../../http/validation.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { reservedPrefix, verifyScope } from '../api-keys/scopes.ts';
+import { assertIssuerUrl } from '../issuers/issuer-request.ts';
 import { isSigningSecret } from '../webhooks/signature.ts';
 import { ApplyError, refusal, type ApplyProblem } from './apply-error.ts';
 
@@ -24,7 +25,7 @@ export interface LoadedFile {
 }
 
 interface Placed {
-  /** The email address, the name or the SHA-256: what identifies the entry in the file. */
+  /** The email address, the name, the URL of an issuer or the SHA-256: what identifies the entry in the file. */
   readonly name: string;
   readonly pointer: string;
   readonly isAbsent: boolean;
@@ -35,6 +36,7 @@ export type FileEntry = Placed &
     | { readonly kind: 'scope'; readonly given: Given<'scopes'> }
     | { readonly kind: 'account'; readonly given: Given<'accounts'> }
     | { readonly kind: 'service_account'; readonly given: Given<'serviceAccounts'> }
+    | { readonly kind: 'issuer'; readonly given: Given<'issuers'> }
     | { readonly kind: 'key'; readonly given: Given<'keys'> }
     | { readonly kind: 'webhook'; readonly given: Given<'webhooks'>; readonly secret: Secret | undefined }
     | { readonly kind: 'program'; readonly given: Given<'programs'> }
@@ -107,7 +109,15 @@ interface SecretFiles {
 }
 
 function entriesOf(file: ApplyFile, report: Report, secretFiles: SecretFiles): FileEntry[] {
-  const { scopes = [], accounts = [], serviceAccounts = [], keys = [], webhooks = [], programs = [] } = file;
+  const {
+    scopes = [],
+    accounts = [],
+    serviceAccounts = [],
+    issuers = [],
+    keys = [],
+    webhooks = [],
+    programs = [],
+  } = file;
   const seen = new Set<string>();
   /** @param member that has the name */
   const placed = (pointer: string, member: string, name: string, state: string | undefined): Placed => {
@@ -134,6 +144,12 @@ function entriesOf(file: ApplyFile, report: Report, secretFiles: SecretFiles): F
       return { ...placed(pointer, 'email', email ?? given.email, given.state), kind: 'account', given } as const;
     }),
     ...named,
+    ...issuers.map((given, index) => {
+      const place = placed(`/issuers/${index}`, 'url', given.url, given.state);
+      // Also of an absent one: with another form of its URL, the issuer would stay.
+      checked(`${place.pointer}/url`, report, () => assertIssuerUrl(given.url));
+      return { ...place, kind: 'issuer', given } as const;
+    }),
     ...keys.map((given, index) => {
       const place = placed(`/keys/${index}`, 'sha256', given.sha256, given.state);
       if (!place.isAbsent) checkKey(given, place.pointer, owners, report);
@@ -154,13 +170,17 @@ function entriesOf(file: ApplyFile, report: Report, secretFiles: SecretFiles): F
 }
 
 /** @returns the name in NFC */
-function nameOf(text: string, pointer: string, report: Report): string {
+const nameOf = (text: string, pointer: string, report: Report): string =>
+  checked(pointer, report, () => validateNickname(text, '/name')) ?? text;
+
+/** @returns undefined after a problem */
+function checked<T>(pointer: string, report: Report, check: () => T): T | undefined {
   try {
-    return validateNickname(text, '/name');
+    return check();
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     report(pointer, error.message);
-    return text;
+    return undefined;
   }
 }
 

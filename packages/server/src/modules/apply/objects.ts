@@ -1,7 +1,7 @@
 /** What `keyreeve apply` does with an entry of each kind: how it finds, creates, changes and deletes the object. */
 import type { KeyLimits } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import type { Act } from '../../foundation/principal.ts';
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import type { Administration } from '../administration/administration.ts';
@@ -10,6 +10,8 @@ import type { KeyChanges } from '../api-keys/changes.ts';
 import { deleteKeyTx } from '../api-keys/deletion-store.ts';
 import { toTime } from '../api-keys/key-request.ts';
 import { keyDeletions, type Revocation } from '../deletion-journal/revocation.ts';
+import type { Issuers } from '../issuers/issuers.ts';
+import { findIssuer } from '../issuers/store.ts';
 import { setEntitlementsTx } from '../scope-catalogue/entitlements.ts';
 import type { Programs } from '../programs/programs.ts';
 import { findProgram } from '../programs/store.ts';
@@ -26,6 +28,7 @@ export interface ObjectServices {
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
   readonly endpoints: Endpoints;
+  readonly issuers: Issuers;
   readonly keyChanges: KeyChanges;
   readonly programs: Programs;
   readonly serviceAccounts: ServiceAccounts;
@@ -126,6 +129,29 @@ async function changeAccount(
   return changed;
 }
 
+const issuer: Kind<'issuer'> = {
+  stateOf: async ({ tx }, id) => existing((await findIssuer(tx, Number(id))) !== undefined),
+  async create({ tx, services, principal, now }, { given: { state: _state, jwks, ...given } }, target) {
+    const request = jwks ? { ...given, jwks } : given;
+    await services.issuers.prepare({ principal, now }, { id: Number(target), accountId: null }, request)(tx);
+  },
+  async change({ tx, services, principal, now, recorded }, { given }, target) {
+    const { state: _state, url: _url, preset, ...settings } = given;
+    const made = await services.issuers.changeTx(tx, { principal, now }, { id: Number(target) }, settings);
+    const { preset: stored } = made.before;
+    if (preset !== undefined && preset !== stored)
+      throw invalidAt(
+        '/preset',
+        `The issuer was added with ${stored === null ? 'no preset' : `the preset ${stored}`}, which a file cannot change. State its settings instead.`,
+      );
+    recorded.push(...made.recorded);
+    return made.changed;
+  },
+  async remove({ tx, services, principal, now, recorded }, target) {
+    recorded.push(...(await services.issuers.removeTx(tx, { principal, now }, { id: Number(target) })).recorded);
+  },
+};
+
 const key: Kind<'key'> = {
   async stateOf({ tx, recorded }, id) {
     if (await store.findAppliedKey(tx, Number(id))) return 'exists';
@@ -216,6 +242,7 @@ export const kinds: { readonly [Name in EntryKind]: Kind<Name> } = {
   scope,
   account,
   service_account: serviceAccount,
+  issuer,
   key,
   webhook,
   program,

@@ -17,7 +17,7 @@ import type { ApprovalLimits } from '../rate-limits/approval-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import type { ApprovalCodes } from './codes.ts';
-import { hasEnded, rangeOf, toApproval } from './request-state.ts';
+import { hasEnded, rangeOf, RequestCounts, toApproval } from './request-state.ts';
 import * as store from './store.ts';
 import type { DeviceData, RequestRow } from './store.ts';
 
@@ -38,18 +38,23 @@ export interface Person {
 export class Approvals {
   /** By id: requests with a denial of unknown outcome. */
   readonly pending = new PendingChanges<string>();
+  readonly counts = new RequestCounts();
   readonly #options: ApprovalsOptions;
 
   constructor(options: ApprovalsOptions) {
     this.#options = options;
   }
 
-  /** @throws DomainError `approval_not_found`, `too_many_codes` */
+  /**
+   * Also a request that the account has decided, such as in another tab.
+   * @throws DomainError `approval_not_found`, `too_many_codes`
+   */
   async lookUp(person: Person, code: string): Promise<Approval> {
     const now = this.#options.clock.now();
     const row = await this.#guess(person, code, async (tx, hash) => {
       const found = await store.findByUserCode(tx, hash);
-      return found?.state === 'pending' && !hasEnded(found, now) ? found : undefined;
+      const isShown = found?.state === 'pending' || found?.accountId === person.principal.accountId;
+      return isShown && !hasEnded(found, now) ? found : undefined;
     });
     return toApproval(row, person.clientIp);
   }
@@ -92,6 +97,7 @@ export class Approvals {
       });
       return { ...row, data, state: 'approved', accountId: principal.accountId } as const;
     });
+    this.counts.approved++;
     return toApproval(approved, clientIp);
   }
 
@@ -112,10 +118,12 @@ export class Approvals {
    * @throws DomainError `approval_not_found`, `approval_decided`, `too_many_codes`, `invalid_access_token`, `unavailable`
    */
   async deny(person: Person, id: string, code: string): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, db } = this.#options;
     const { principal } = person;
     const now = clock.now();
-    await this.#guess(person, code, (tx, hash) => lockWithCodeTx(tx, id, hash));
+    // Wrong codes of others in the range must not stop an account from taking its own approval back.
+    if ((await store.findRequest(db, id))?.accountId !== principal.accountId)
+      await this.#guess(person, code, (tx, hash) => lockWithCodeTx(tx, id, hash));
     const denyTx = async (tx: Transaction): Promise<void> => {
       const row = await store.lockRequestTx(tx, id);
       if (!row || hasEnded(row, now)) throw new DomainError('approval_not_found');
@@ -134,6 +142,7 @@ export class Approvals {
       recordedOf: () => [() => Promise.resolve()],
       repetition: { pending: this.pending, of: () => [{ id, kind: 'deny', txs: [denyTx] }] },
     });
+    this.counts.denied++;
   }
 
   /** @throws DomainError `approval_not_found`, `too_many_codes` */

@@ -4,6 +4,7 @@
  * secret of the unused key.
  */
 import { limits } from '@keyreeve/contract';
+import { aheadMsMax } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Core } from '../../foundation/core.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -13,13 +14,14 @@ import { system, type AccountPrincipal } from '../../foundation/principal.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
 import { lockOwnerTx } from '../api-keys/creation-store.ts';
-import { listNicknamesTx, setProgramTx } from '../api-keys/program-key-store.ts';
+import { listNicknamesTx } from '../api-keys/program-key-store.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { readUses } from '../api-keys/use-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
+import { assertEnrolledTx } from '../sessions/store.ts';
 import { shareProgramTx, type ProgramRow } from '../programs/store.ts';
 import type { DeviceMail } from './device-mail.ts';
-import { hasEnded, lifetimeSecondsOf } from './request-state.ts';
+import { hasEnded, lifetimeSecondsOf, type RequestCounts } from './request-state.ts';
 import * as store from './store.ts';
 import type { DeviceData, RequestRow } from './store.ts';
 
@@ -31,6 +33,7 @@ export interface DeviceKeysOptions extends Core {
   readonly flushUses: () => Promise<void>;
   /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
   readonly lifetimeDaysMax: number;
+  readonly counts: RequestCounts;
 }
 
 export interface IssuedKey {
@@ -49,6 +52,7 @@ export const invalidDeviceCode = (): DomainError =>
 /** Why an approved right does not yield a key any more. */
 const refusals: ReadonlySet<string> = new Set([
   'invalid_access_token',
+  'second_factor_enrolment_required',
   'account_not_found',
   'email_unverified',
   'key_limit_reached',
@@ -74,9 +78,10 @@ export class DeviceKeys {
    *   `invalid_grant`, `expired_token`, `unavailable`
    */
   async create(row: RequestRow, now: number): Promise<IssuedKey> {
-    const { db, mail } = this.#options;
+    const { counts, db, mail } = this.#options;
     try {
       const issued = await db.transaction((tx) => this.#createTx(tx, row, now));
+      counts.issued++;
       mail.sendSoon();
       return issued;
     } catch (error) {
@@ -85,6 +90,7 @@ export class DeviceKeys {
       if (error.code === 'too_many_creations') throw new DomainError('slow_down');
       if (!refusals.has(error.code)) throw error;
       await this.#deny(row, now, error.code);
+      counts.refused++;
       throw new DomainError('access_denied');
     }
   }
@@ -92,16 +98,16 @@ export class DeviceKeys {
   async #createTx(tx: Transaction, { id, programId, accountId }: RequestRow, now: number): Promise<IssuedKey> {
     const { apiKeys, mail } = this.#options;
     await lockOwnerTx(tx, accountId ?? '');
+    await assertEnrolledTx(tx, accountId ?? '');
     const shared = await shareProgramTx(tx, programId);
     const { row, approved, program } = heldRight(await store.lockRequestTx(tx, id), shared, now);
     this.#assertAllowed(approved, program);
     const owner = principalOf(row, approved);
     const nickname = freeName(approved.nickname, await listNicknamesTx(tx, owner.accountId));
     const expiresAt = now + approved.lifetimeSeconds * 1_000;
-    const request = { nickname, scopes: approved.scopes, expiresAt };
+    const request = { nickname, scopes: approved.scopes, expiresAt, program: programId };
     const { key, secret, storeTx } = apiKeys.prepare(owner, owner.accountId, request);
     await storeTx(tx);
-    setProgramTx(tx, key.id, programId);
     if (!(await store.useTx(tx, id, key.id, key.updatedAt))) throw new DomainError('slow_down');
     await mail.queueTx(tx, row, { ...key, accountId: owner.accountId, now });
     return { secret, keyId: key.id, nickname, scopes: key.scopes, expiresInSeconds: approved.lifetimeSeconds };
@@ -129,15 +135,17 @@ export class DeviceKeys {
    * Replaces the secret of the unused key of a request, whose response was lost.
    * @param row as read before; used
    * @throws DomainError `invalid_grant` later, or after a use or change of the key; `slow_down` too early, and for a rival;
-   *   `access_denied` if the session of the approval has ended; `unavailable`
+   *   `access_denied` if the session of the approval has ended, or the account needs a second factor; `unavailable`
    */
   async repeat(row: RequestRow, now: number): Promise<IssuedKey> {
-    const { db, flushUses, keyChanges } = this.#options;
+    const { counts, db, flushUses, keyChanges } = this.#options;
     const { keyId, usedAt, issuedAt, accountId, data } = row;
     const { approved } = data;
     if (keyId === null || usedAt === null || issuedAt === null || accountId === null || !approved)
       throw invalidDeviceCode();
-    if (now > usedAt + limits.deviceRepeatSeconds * 1_000) throw invalidDeviceCode();
+    const endsAt = usedAt + limits.deviceRepeatSeconds * 1_000;
+    // Also if a clock was set back: the minute would begin again.
+    if (now > endsAt || usedAt - aheadMsMax > now) throw invalidDeviceCode();
     // Until then, the uses that other instances have verified may not be written.
     if (now < issuedAt + limits.deviceRepeatAfterSeconds * 1_000) throw new DomainError('slow_down');
     await flushUses();
@@ -150,12 +158,14 @@ export class DeviceKeys {
         {
           changedAt: issuedAt,
           admitTx: async (tx) => {
+            await assertEnrolledTx(tx, accountId);
             const locked = await store.lockRequestTx(tx, row.id);
             if (locked?.issuedAt !== issuedAt) throw new DomainError('slow_down');
           },
           storeTx: (tx, at) => store.reissueTx(tx, row.id, at),
         },
       );
+      counts.reissued++;
       const expiresInSeconds = Math.max(0, Math.floor(((key.expiresAt ?? now) - now) / 1_000));
       return { secret, keyId, nickname: key.nickname, scopes: splitScopes(key.scopes), expiresInSeconds };
     } catch (error) {
@@ -164,7 +174,8 @@ export class DeviceKeys {
       if ((await store.findRequest(db, row.id))?.issuedAt !== issuedAt) throw new DomainError('slow_down');
       if (error.code === 'key_not_found' || error.code === 'not_key_owner') throw invalidDeviceCode();
       if (error.code === 'too_many_creations' || error.code === 'too_many_changes') throw new DomainError('slow_down');
-      if (error.code === 'invalid_access_token') throw new DomainError('access_denied');
+      if (error.code === 'invalid_access_token' || error.code === 'second_factor_enrolment_required')
+        throw new DomainError('access_denied');
       throw error;
     }
   }

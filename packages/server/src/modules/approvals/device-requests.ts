@@ -12,7 +12,7 @@ import type { ApprovalLimits } from '../rate-limits/approval-limits.ts';
 import type { ApprovalCodes } from './codes.ts';
 import { invalidDeviceCode, type DeviceKeys, type IssuedKey } from './device-keys.ts';
 import { PollPace } from './poll-pace.ts';
-import { hasEnded, lifetimeSecondsOf, rangeOf, requestMs } from './request-state.ts';
+import { hasEnded, lifetimeSecondsOf, rangeOf, requestMs, type RequestCounts } from './request-state.ts';
 import * as store from './store.ts';
 import type { RequestRow } from './store.ts';
 
@@ -26,6 +26,7 @@ export interface DeviceRequestsOptions extends Core {
   readonly lifetimeDaysMax: number;
   /** The page on which people enter the code. */
   readonly verificationUri: string;
+  readonly counts: RequestCounts;
 }
 
 export interface Poll {
@@ -56,8 +57,9 @@ export class DeviceRequests {
    * @throws DomainError `invalid_client`, `invalid_scope`, `too_many_device_requests`
    */
   async begin(clientId: string, scope: string, clientIp: string): Promise<DeviceAuthorization> {
-    const { approvalLimits, clock, codes, db, lifetimeDaysMax, verificationUri } = this.#options;
+    const { approvalLimits, clock, codes, counts, db, lifetimeDaysMax, verificationUri } = this.#options;
     const program = await this.#programOf(clientId);
+    if (!isInForce(program)) throw unknownProgram();
     const scopes = requestedScopes(program, scope);
     const now = clock.now();
     const clientRange = rangeOf(clientIp);
@@ -68,6 +70,7 @@ export class DeviceRequests {
       const request = { programId: program.id, userCodeHash, deviceCodeHash, clientRange, requested };
       const row = { ...request, id: randomId('apr'), now, expiresAt: now + requestMs };
       if (!(await db.transaction((tx) => this.#beginTx(tx, row)))) continue;
+      counts.begun++;
       return {
         device_code: deviceCode.reveal(),
         user_code: userCode,
@@ -102,6 +105,7 @@ export class DeviceRequests {
   async poll({ clientId, deviceCode }: Poll): Promise<IssuedKey> {
     const { clock, codes, keys, pending } = this.#options;
     const program = await this.#programOf(clientId);
+    if (!isInForce(program)) throw new DomainError('access_denied');
     const hash = codes.hashOfDeviceCode(deviceCode);
     const row = hash && (await this.#requests.read(hash));
     if (!row || row.programId !== program.id) throw invalidDeviceCode();
@@ -123,11 +127,12 @@ export class DeviceRequests {
     const program = isProgramId(clientId) ? await this.#programs.read(clientId) : undefined;
     if (!program) throw unknownProgram();
     this.#options.pending.programs.assertNone(program.id);
-    // Its settings must be stated again, after a restore.
-    if (program.lifetimeSeconds === 0) throw new DomainError('access_denied');
     return program;
   }
 }
+
+/** False after a restore that repeated a narrowing: an administrator must state the settings again. */
+const isInForce = ({ lifetimeSeconds }: ProgramRow): boolean => lifetimeSeconds > 0;
 
 export const unknownProgram = (): DomainError =>
   new DomainError('invalid_client', { detail: 'No program has this client_id.' });

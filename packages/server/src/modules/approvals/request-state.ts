@@ -13,6 +13,19 @@ export const rangeOf = (clientIp: string): string => coarseRange(clientIp) ?? un
 export const hasEnded = ({ createdAt, expiresAt }: RequestRow, now: number): boolean =>
   expiresAt <= now || createdAt - aheadMsMax > now;
 
+/** What has happened to requests on this process, for its metrics. */
+export class RequestCounts {
+  begun = 0;
+  approved = 0;
+  denied = 0;
+  /** Keys that were created. */
+  issued = 0;
+  /** Secrets that were replaced after a lost response. */
+  reissued = 0;
+  /** Approved rights that did not hold at the poll any more. */
+  refused = 0;
+}
+
 /** The longest lifetime of a key, in seconds. @param daysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit */
 export const lifetimeSecondsOf = (programSeconds: number, daysMax: number): number =>
   daysMax === 0 ? programSeconds : Math.min(programSeconds, daysMax * 86_400);

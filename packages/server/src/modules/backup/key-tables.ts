@@ -12,7 +12,6 @@ export const keyTables: readonly Table[] = [
       lifetime_seconds: 'integer',
       created_at: 'integer',
       updated_at: 'integer',
-      version: 'integer',
     },
     isInBackup: true,
   },

@@ -31,7 +31,7 @@ export function requestedIssuer({ url, ...request }: NewIssuerBody, guard: Addre
     listClaims: request.listClaims ?? defaults.listClaims,
     jwks: request.jwks === undefined ? null : storedKeySet(request.jwks),
   };
-  assertUrl(url, settings.jwks === null ? guard : undefined);
+  assertIssuerUrl(url, settings.jwks === null ? guard : undefined);
   assertNoIdList(settings);
   return { url, preset, settings };
 }
@@ -51,7 +51,7 @@ export function changedSettings(
     listClaims: change.listClaims ?? before.listClaims,
     jwks: jwks === undefined ? before.jwks : jwks && storedKeySet(jwks),
   };
-  if (before.jwks !== null && after.jwks === null) assertUrl(url, guard);
+  if (before.jwks !== null && after.jwks === null) assertIssuerUrl(url, guard);
   assertNoIdList(after);
   return after;
 }
@@ -59,10 +59,10 @@ export function changedSettings(
 /**
  * The URL is stored as it is written, because it is compared with the claim `iss` character for character. So it must have the
  * only form that a URL parser leaves unchanged.
- * @param guard undefined for an issuer whose JWK set is not fetched
+ * @param guard absent for an issuer whose JWK set is not fetched
  * @throws DomainError `issuer_url_refused`
  */
-function assertUrl(text: string, guard: AddressGuard | undefined): void {
+export function assertIssuerUrl(text: string, guard?: AddressGuard): void {
   const url = text.length <= limits.issuerUrlCharsMax && URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '')
     throw refused('it must be like https://token.actions.githubusercontent.com, without a user and a password');

@@ -50,6 +50,8 @@ interface Made {
   readonly recorded: readonly Revocation[];
 }
 
+type Removed = Pick<Made, 'before' | 'recorded'>;
+
 export class Issuers {
   /** By id: issuers with a change of unknown outcome. */
   readonly pending = new PendingChanges<number>();
@@ -120,11 +122,7 @@ export class Issuers {
     const act = { principal, now: clock.now() };
     const { after } = await runNarrowing(this.#options, {
       read: async () => void (await this.find(principal, at)),
-      changeTx: async (tx) => {
-        await this.#assertMayChangeTx(tx, act, at.accountId);
-        await this.#countTx(tx, act);
-        return this.#changeTx(tx, act, await lockTx(tx, at), request);
-      },
+      changeTx: (tx) => this.changeTx(tx, act, at, request),
       recordedOf: ({ recorded }) => recorded,
       repetition: {
         pending: this.pending,
@@ -144,8 +142,10 @@ export class Issuers {
   }
 
   /** {@link change} in a transaction of the caller, who records the narrowing. @throws DomainError as `change` */
-  async changeTx(tx: Transaction, act: Act, id: number, request: IssuerChangeBody): Promise<Made> {
-    return this.#changeTx(tx, act, await lockTx(tx, { id }), request);
+  async changeTx(tx: Transaction, act: Act, at: IssuerAt, request: IssuerChangeBody): Promise<Made> {
+    await this.#assertMayChangeTx(tx, act, at.accountId);
+    await this.#countTx(tx, act);
+    return this.#changeTx(tx, act, await lockTx(tx, at), request);
   }
 
   async #changeTx(tx: Transaction, act: Act, before: CountedIssuerRow, request: IssuerChangeBody): Promise<Made> {
@@ -176,28 +176,21 @@ export class Issuers {
     const act = { principal, now: clock.now() };
     const { before } = await runNarrowing(this.#options, {
       read: async () => void (await this.find(principal, at)),
-      changeTx: async (tx) => {
-        await this.#assertMayChangeTx(tx, act, at.accountId);
-        return this.removeTx(tx, act, at);
-      },
+      changeTx: (tx) => this.removeTx(tx, act, at),
       recordedOf: ({ recorded }) => recorded,
       repetition: {
         pending: this.pending,
         // The id is never used again.
-        of: () => [{ id: at.id, kind: 'remove', txs: [(tx: Transaction) => this.removeTx(tx, act, at)] }],
+        of: () => [{ id: at.id, kind: 'remove', txs: [(tx: Transaction) => removeTx(tx, act, at)] }],
       },
     });
     return before;
   }
 
-  /** {@link remove} in a transaction of the caller, who records the narrowing. @throws DomainError `issuer_not_found` */
-  async removeTx(tx: Transaction, act: Act, at: IssuerAt): Promise<Pick<Made, 'before' | 'recorded'>> {
-    const before = await lockTx(tx, at);
-    const now = Math.max(act.now, before.updatedAt + 1);
-    await store.removeIssuerTx(tx, at.id);
-    const details = { url: before.url, keys: before.keyCount };
-    await recordTx(tx, { ...act, now }, before, { action: 'issuer.removed', details });
-    return { before, recorded: [{ kind: 'issuer_removed', id: String(at.id), at: now }] };
+  /** {@link remove} in a transaction of the caller, who records the narrowing. @throws DomainError as `remove` */
+  async removeTx(tx: Transaction, act: Act, at: IssuerAt): Promise<Removed> {
+    await this.#assertMayChangeTx(tx, act, at.accountId);
+    return removeTx(tx, act, at);
   }
 
   /**
@@ -233,6 +226,15 @@ export class Issuers {
   async #countTx(tx: Transaction, { principal, now }: Act): Promise<void> {
     await countManagedChangeTx(tx, this.#options.managedChanges, principal, now);
   }
+}
+
+async function removeTx(tx: Transaction, act: Act, at: IssuerAt): Promise<Removed> {
+  const before = await lockTx(tx, at);
+  const now = Math.max(act.now, before.updatedAt + 1);
+  await store.removeIssuerTx(tx, at.id);
+  const details = { url: before.url, keys: before.keyCount };
+  await recordTx(tx, { ...act, now }, before, { action: 'issuer.removed', details });
+  return { before, recorded: [{ kind: 'issuer_removed', id: String(at.id), at: now }] };
 }
 
 /** The members of a change whose values a later change has not replaced. */

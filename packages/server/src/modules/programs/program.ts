@@ -52,6 +52,20 @@ const members = ['name', 'scopes', 'lifetimeSeconds'] as const;
 export const changedMembers = (before: ProgramSettings, after: ProgramSettings): readonly string[] =>
   members.filter((name) => before[name] !== after[name]);
 
+/** For a repetition of a change: without the members that have changed since, by this change or by a later one. */
+export function withoutReplaced(
+  { name, scopes, lifetimeSeconds }: ProgramChangeBody,
+  before: ProgramSettings,
+  found: ProgramSettings,
+): ProgramChangeBody {
+  const replaced = changedMembers(before, found);
+  return {
+    ...(name !== undefined && !replaced.includes('name') && { name }),
+    ...(scopes && !replaced.includes('scopes') && { scopes }),
+    ...(lifetimeSeconds !== undefined && !replaced.includes('lifetimeSeconds') && { lifetimeSeconds }),
+  };
+}
+
 /** The members whose change removes rights. */
 export function narrowedMembers(before: ProgramSettings, after: ProgramSettings): readonly string[] {
   const kept = splitScopes(after.scopes);

@@ -16,7 +16,14 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { keyDeletions, type RecordingCore, type Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
-import { changedMembers, changedSettings, narrowedMembers, newSettings, type ProgramSettings } from './program.ts';
+import {
+  changedMembers,
+  changedSettings,
+  narrowedMembers,
+  newSettings,
+  withoutReplaced,
+  type ProgramSettings,
+} from './program.ts';
 import * as store from './store.ts';
 import type { CountedProgramRow, ProgramRow } from './store.ts';
 
@@ -78,7 +85,7 @@ export class Programs {
   /** {@link add} in a transaction of the caller. @throws DomainError as `add` */
   prepare({ principal, now }: Act, body: NewProgramBody): (tx: Transaction) => Promise<void> {
     const settings = newSettings(principal, body);
-    const row: ProgramRow = { id: body.id, ...settings, createdAt: now, updatedAt: now, version: 1 };
+    const row: ProgramRow = { id: body.id, ...settings, createdAt: now, updatedAt: now };
     return async (tx) => {
       await lockAdministrationTx(tx);
       if ((await store.countProgramsTx(tx)) >= limits.programsMax) throw new DomainError('program_limit_reached');
@@ -102,13 +109,14 @@ export class Programs {
       recordedOf: ({ recorded }) => recorded,
       repetition: {
         pending: this.pending,
-        of: ({ before: { updatedAt } }) => {
+        of: ({ before }) => {
           const repeatTx = async (tx: Transaction): Promise<void> => {
             const found = await store.lockProgramTx(tx, id);
-            // A later change has seen the state before this one, and has replaced it.
-            if (found?.updatedAt === updatedAt) await changeLockedTx(tx, act, found, body);
+            // Not of one that was added later with the same id.
+            if (found?.createdAt !== before.createdAt) return;
+            await changeLockedTx(tx, act, found, withoutReplaced(body, before, found));
           };
-          return [{ id, kind: `change ${updatedAt} ${JSON.stringify(body)}`, txs: [repeatTx] }];
+          return [{ id, kind: `change ${before.updatedAt} ${JSON.stringify(body)}`, txs: [repeatTx] }];
         },
       },
     });
@@ -213,7 +221,7 @@ async function changeLockedTx(
   if (changed.length === 0) return { before, after: before, changed, recorded: [] };
   const narrowed = narrowedMembers(before, settings);
   const updatedAt = Math.max(now, before.updatedAt + 1);
-  const after = { ...before, ...settings, updatedAt, version: before.version + 1 };
+  const after = { ...before, ...settings, updatedAt };
   await store.updateProgramTx(tx, after);
   const only = (all: AuditDetails): AuditDetails => Object.fromEntries(changed.map((name) => [name, all[name]]));
   const details = { narrowed, before: only(shown(before)), after: only(shown(after)) };

@@ -14,8 +14,6 @@ export interface ProgramRow {
   readonly createdAt: number;
   /** Each change has a later time than the previous one. */
   readonly updatedAt: number;
-  /** Increases with each change. */
-  readonly version: number;
 }
 
 export interface CountedProgramRow extends ProgramRow {
@@ -23,7 +21,7 @@ export interface CountedProgramRow extends ProgramRow {
 }
 
 const columns = `p.id, p.name, p.scopes, p.lifetime_seconds as "lifetimeSeconds", p.created_at as "createdAt",
-  p.updated_at as "updatedAt", p.version`;
+  p.updated_at as "updatedAt"`;
 const counted = `${columns}, (select count(*) from api_keys k where k.program = p.id) as "keyCount"`;
 const list = sql<CountedProgramRow>('list_programs', `select ${counted} from programs p order by p.id`);
 const selectCounted = sql<CountedProgramRow>(
@@ -37,18 +35,18 @@ const share = sql<ProgramRow>('share_program', { sqlite: selectText, postgres: `
 const count = sql<{ count: number }>('count_programs', 'select count(*) as count from programs');
 const insert = sql(
   'insert_program',
-  `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at, version)
-   values ($1, $2, $3, $4, $5, $5, 1) on conflict do nothing`,
+  `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $5) on conflict do nothing`,
 );
 const update = sql(
   'update_program',
-  `update programs set name = $2, scopes = $3, lifetime_seconds = $4, updated_at = $5, version = $6 where id = $1`,
+  `update programs set name = $2, scopes = $3, lifetime_seconds = $4, updated_at = $5 where id = $1`,
 );
 const remove = sql('remove_program', 'delete from programs where id = $1');
 // Repetitions of changes of the deletion journal, which has no settings of programs.
 const voidListed = sql(
   'replay_narrowed_programs',
-  onList(`update programs set scopes = '', lifetime_seconds = 0, version = version + 1,
+  onList(`update programs set scopes = '', lifetime_seconds = 0,
      updated_at = (select max(given.at) from {dated} where given.id = programs.id)
    where id in (select given.id from {dated})`),
 );
@@ -82,8 +80,8 @@ export async function insertProgramTx(tx: Transaction, row: ProgramRow): Promise
 
 /** Stores what a change can change. */
 export async function updateProgramTx(tx: Transaction, row: ProgramRow): Promise<void> {
-  const { id, name, scopes, lifetimeSeconds, updatedAt, version } = row;
-  await tx.run(update, [id, name, scopes, lifetimeSeconds, updatedAt, version]);
+  const { id, name, scopes, lifetimeSeconds, updatedAt } = row;
+  await tx.run(update, [id, name, scopes, lifetimeSeconds, updatedAt]);
 }
 
 /** Also deletes its requests for approval. @returns false if there is none */

@@ -113,11 +113,13 @@ const deleteSession = sql<{ accountId: string }>(
   'delete_session',
   `delete from sessions where id = $1 returning ${ownerId}`,
 );
+/** SQL: whether an account `a` must enrol a second factor first. */
+const lacksFactor = `a.requires_second_factor = 1 and not exists (
+       select 1 from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null)`;
 // One read for each access token: its session, the account, and a signing key that is not revoked.
 export const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
      a.disabled_at as "accountDisabledAt", a.role as "accountRole",
-     case when a.requires_second_factor = 1 and not exists (
-       select 1 from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) then 1 else 0 end as "mustEnrol", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
+     case when ${lacksFactor} then 1 else 0 end as "mustEnrol", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
 const selectState = sqlMany<SessionState>('select_session_state', {
   sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
@@ -137,6 +139,10 @@ const lockValid = sql<{ id: string }>('lock_live_session', {
   postgres: `${lockValidText} for update`,
 });
 const selectContinuing = sql<{ id: string }>('select_continuing_session', lockValidText);
+const selectUnenrolled = sql<{ id: string }>(
+  'select_account_without_required_factor',
+  `select a.id from accounts a where a.id = $1 and ${lacksFactor}`,
+);
 const listOwn = sql<SessionRow>(
   'list_account_sessions',
   `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", client_ip as "clientIp", user_agent as "userAgent"
@@ -265,6 +271,14 @@ export async function assertSessionValidTx(tx: Transaction, { principal, now }: 
   const valid = tx.get(lockValid, [sessionId, accountId, now, kid, mustAdminister]);
   const [, session] = await allInOrder([locked, valid]);
   if (!session) throw new DomainError('invalid_access_token');
+}
+
+/**
+ * For a change that a request of another client makes for an account. The caller has locked it.
+ * @throws DomainError `second_factor_enrolment_required`
+ */
+export async function assertEnrolledTx(tx: Transaction, accountId: string): Promise<void> {
+  if (await tx.get(selectUnenrolled, [accountId])) throw new DomainError('second_factor_enrolment_required');
 }
 
 /**

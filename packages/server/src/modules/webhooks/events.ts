@@ -25,6 +25,7 @@ const createdKey: Describe = (event, details) => ({
   ...key(event, details),
   createdBy: event.actor.split(':', 1)[0] ?? '',
   ...(typeof details['environment'] === 'string' ? { environment: details['environment'] } : {}),
+  ...(typeof details['program'] === 'string' ? { program: details['program'] } : {}),
 });
 const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
 const expiringKey: Describe = (event, details) => ({ ...key(event, details), expiresAt: String(details['expiresAt']) });

@@ -11,8 +11,7 @@ create table programs (
   lifetime_seconds bigint not null,
   created_at bigint not null,
   -- Each change has a later time than the previous one.
-  updated_at bigint not null,
-  version bigint not null default 1
+  updated_at bigint not null
 );
 
 create table approval_requests (

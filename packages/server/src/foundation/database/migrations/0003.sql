@@ -11,8 +11,7 @@ create table programs (
   lifetime_seconds integer not null,
   created_at integer not null,
   -- Each change has a later time than the previous one.
-  updated_at integer not null,
-  version integer not null default 1
+  updated_at integer not null
 ) strict, without rowid;
 
 create table approval_requests (

@@ -28,6 +28,7 @@ const full = {
   serviceAccounts: [
     { name: 'orders', entitlements: ['orders:read'], limits: { rate: { limit: 5, windowSeconds: 60 } } },
   ],
+  issuers: [{ url: 'https://gitlab.com' }],
   keys: [
     { sha256, serviceAccount: 'orders', nickname: 'first', scopes: ['keyreeve:verify', 'orders:read'] },
     {
@@ -46,6 +47,7 @@ const created = [
   'create scope orders:write',
   'create account ada@example.com',
   'create service_account orders',
+  'create issuer https://gitlab.com',
   `create key ${sha256.slice(0, 24)}`,
   `create key ${sha256Of('second').slice(0, 24)}`,
   'create webhook siem',
@@ -63,7 +65,7 @@ onEachInstallation('a file creates what it states, and applied twice changes not
   const events = await listAuditEvents(db);
   assert.deepEqual(
     events.map(({ action }) => action),
-    'scope.set scope.set account.created account.invited account.entitlements_set service_account.created account.entitlements_set account.limits_set api_key.created api_key.created webhook.created installation.file_applied'.split(
+    'scope.set scope.set account.created account.invited account.entitlements_set service_account.created account.entitlements_set account.limits_set issuer.created api_key.created api_key.created webhook.created installation.file_applied'.split(
       ' ',
     ),
   );
@@ -137,6 +139,8 @@ onEachInstallation('what was deleted by hand is never created again, also under 
   await services.scopeCatalogue.delete(operator, 'orders:write');
   const [endpoint] = await services.webhooks.endpoints.list();
   await services.webhooks.endpoints.delete(operator, endpoint?.id ?? '');
+  const [issuer] = await services.issuers.list(operator, null);
+  await services.issuers.remove(operator, { id: issuer?.id ?? 0 });
   const { id: person } = await services.accounts.find('ada@example.com');
   await services.accounts.delete(operator, person);
   for (let start = 0; start < 10; start++) {
@@ -147,6 +151,7 @@ onEachInstallation('what was deleted by hand is never created again, also under 
   const kept = [
     'keep_deleted scope orders:write',
     'keep_deleted account ada@example.com',
+    'keep_deleted issuer https://gitlab.com',
     `keep_deleted key ${sha256.slice(0, 24)}`,
     'keep_deleted webhook siem',
   ];
@@ -199,9 +204,11 @@ onEachInstallation('only absent entries are deleted, and with prune what apply c
   const id = services.apiKeys.idOf(sha256Of('second'));
   const owner = await services.apiKeys.ownerOf(id);
   const [endpoint] = await services.webhooks.endpoints.list();
+  const [issuer] = await services.issuers.list(operator, null);
   assert.deepEqual(await applied(services, folder.load({ generation: 4 }), { prunes: true }), [
     `delete key ${id}`,
     `delete webhook ${endpoint?.id.slice(0, 24)}`,
+    `delete issuer ${issuer?.id}`,
     'delete scope orders:read',
     'delete scope orders:write',
     `delete service_account ${owner.slice(0, 24)}`,
@@ -219,6 +226,7 @@ onEachInstallation('only absent entries are deleted, and with prune what apply c
     'keep_deleted scope orders:write',
     'keep_deleted account ada@example.com',
     'keep_deleted service_account orders',
+    'keep_deleted issuer https://gitlab.com',
     `keep_deleted key ${sha256.slice(0, 24)}`,
     `keep_deleted key ${sha256Of('second').slice(0, 24)}`,
     'keep_deleted webhook siem',
@@ -230,6 +238,7 @@ onEachInstallation('a file with an entry that is not possible changes nothing', 
   const services = servicesOn(db);
   const eve = await addAccount(db, 'eve');
   await services.apiKeys.createWithHash(operator, eve, { nickname: 'own' }, sha256Of('taken'));
+  await services.issuers.add(operator, null, { url: 'https://byhand.example.com' });
   const before = await listAuditEvents(db);
   const rejected = {
     'the key of another account': [
@@ -252,6 +261,26 @@ onEachInstallation('a file with an entry that is not possible changes nothing', 
     'an internal receiver': [
       { webhooks: [{ ...full.webhooks[0], url: 'https://127.0.0.1/hooks' }] },
       /^\/webhooks\/0: The URL of the endpoint is not allowed/,
+    ],
+    'an internal issuer': [
+      { issuers: [{ url: 'https://127.0.0.1' }] },
+      /^\/issuers\/0: The URL of the issuer is not allowed/,
+    ],
+    'a private key of an issuer': [
+      { issuers: [{ url: 'https://id.example.com', jwks: { keys: [{ kty: 'EC', crv: 'P-256', d: 'AQAB' }] } }] },
+      /^\/issuers\/0\/jwks\/keys\/0\/d: This member belongs to a private or symmetric key/,
+    ],
+    'an issuer without a public key': [
+      { issuers: [{ url: 'https://id.example.com', jwks: { keys: [{ kty: 'EC' }] } }] },
+      /^\/issuers\/0\/jwks: The JWK set has no public key for signatures\.$/,
+    ],
+    'an id claim that is a list': [
+      { issuers: [{ url: 'https://id.example.com', listClaims: ['/groups', '/sub'] }] },
+      /^\/issuers\/0\/listClaims\/1: An id claim cannot be a list\.$/,
+    ],
+    'another preset than that of the issuer': [
+      { issuers: [{ url: 'https://byhand.example.com', preset: 'gitlab' }] },
+      /^\/issuers\/0\/preset: The issuer was added with no preset, which a file cannot change\./,
     ],
     'an expiry in the past': [
       { keys: [{ sha256, serviceAccount: 'orders', nickname: 'old', expiresAt: '2020-01-01T00:00:00Z' }] },

@@ -11,6 +11,7 @@ import { newApplyFolder, sha256Of, signingSecret } from './apply-kit.ts';
 const sha256 = sha256Of('orders');
 const owner = [{ name: 'orders' }];
 const key = { sha256, serviceAccount: 'orders', nickname: 'first' };
+const issuerUrl = 'https://token.actions.githubusercontent.com';
 const webhook = { name: 'siem', url: 'https://example.com', events: ['api_key.deleted'], secretFile: 'webhook.secret' };
 
 function problemsOf(read: () => unknown): readonly ApplyProblem[] {
@@ -60,6 +61,39 @@ const rejected: Readonly<Record<string, readonly [content: unknown, pointers: st
     { generation: 1, serviceAccounts: owner, keys: [{ ...key, scopes: ['a', 'keyreeve:keys', 'keyreeve:canary'] }] },
     '/keys/0/scopes/1 /keys/0/scopes/2',
     /only keyreeve:verify is possible/,
+  ],
+  'an issuer of a service account': [
+    { generation: 1, issuers: [{ url: issuerUrl, accountId: 'acc_orders' }] },
+    '/issuers/0/accountId',
+    /unknown/,
+  ],
+  'issuers with settings that do not exist': [
+    {
+      generation: 1,
+      issuers: [
+        { url: issuerUrl, preset: 'jenkins', algorithms: ['HS256'], lifetimeSeconds: 59, replay: 'never' },
+        { url: 'https://other.example.com', idClaims: [], listClaims: ['groups'], jwks: { keys: [] } },
+      ],
+    },
+    '/issuers/0/preset /issuers/0/algorithms/0 /issuers/0/lifetimeSeconds /issuers/0/replay /issuers/1/idClaims /issuers/1/listClaims/0 /issuers/1/jwks/keys',
+    /github/,
+  ],
+  'issuers with no canonical URL, also an absent one': [
+    {
+      generation: 1,
+      issuers: [
+        { url: 'http://id.example.com' },
+        { url: 'https://ID.example.com', state: 'absent' },
+        { url: 'https://id.example.com/?a=b' },
+      ],
+    },
+    '/issuers/0/url /issuers/1/url /issuers/2/url',
+    /^The URL of the issuer is not allowed: it must be like https:/,
+  ],
+  'the same issuer twice': [
+    { generation: 1, issuers: [{ url: issuerUrl }, { url: issuerUrl, state: 'absent' }] },
+    '/issuers/1/url',
+    /earlier entry/,
   ],
   'the same email address twice': [
     { generation: 1, accounts: [{ email: 'Ada@example.com' }, { email: 'ada@EXAMPLE.com' }] },

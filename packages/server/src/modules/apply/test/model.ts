@@ -16,7 +16,7 @@ import type { ApplyMode } from '../apply.ts';
 import type { LoadedFile } from '../file.ts';
 import { applied, newApplyFolder, openNew, servicesOn, sha256Of, type Content } from './apply-kit.ts';
 
-const lists = ['scopes', 'accounts', 'serviceAccounts', 'keys', 'webhooks'] as const;
+const lists = ['scopes', 'accounts', 'serviceAccounts', 'issuers', 'keys', 'webhooks'] as const;
 type List = (typeof lists)[number];
 /** Such as `keys/2`. The key 2 belongs to the service account 0. */
 type Name = `${List}/${number}`;
@@ -159,12 +159,15 @@ export class Sequence {
     const name = names[Math.floor(this.#random() * names.length)];
     if (name === undefined) return;
     this.#steps.push(`delete ${name}`);
-    const { apiKeys, scopeCatalogue, accounts, serviceAccounts, webhooks } = this.#services;
+    const { apiKeys, scopeCatalogue, accounts, serviceAccounts, issuers, webhooks } = this.#services;
     if (name.startsWith('scopes/')) await scopeCatalogue.delete(operator, name);
     else if (name.startsWith('accounts/')) await accounts.delete(operator, (await accounts.find(emailOf(name))).id);
     else if (name.startsWith('keys/')) {
       const id = apiKeys.idOf(sha256Of(name));
       await apiKeys.delete(operator, await apiKeys.ownerOf(id), id);
+    } else if (name.startsWith('issuers/')) {
+      const issuer = (await issuers.list(operator, null)).find(({ url }) => url === urlOf(name));
+      await issuers.remove(operator, { id: issuer?.id ?? 0 });
     } else if (name.startsWith('webhooks/')) {
       const endpoint = (await webhooks.endpoints.list()).find(({ url }) => url === urlOf(name));
       await webhooks.endpoints.delete(operator, endpoint?.id ?? '');
@@ -194,13 +197,14 @@ export class Sequence {
   }
 
   async #found(): Promise<Name[]> {
-    const { apiKeys, scopeCatalogue, accounts, webhooks } = this.#services;
+    const { apiKeys, scopeCatalogue, accounts, issuers, webhooks } = this.#services;
     const names: string[] = (await scopeCatalogue.list()).flatMap(({ name, deletedAt }) =>
       deletedAt === null ? name : [],
     );
     for await (const { kind, name, email } of accounts.list())
       names.push(kind === 'service' ? (name ?? '') : email.replace('@example.com', '').replace('.', '/'));
-    for (const { url } of await webhooks.endpoints.list()) names.push(url.replace('https://example.com/', ''));
+    for (const { url } of [...(await webhooks.endpoints.list()), ...(await issuers.list(operator, null))])
+      names.push(url.replace('https://example.com/', ''));
     const ofKeys = universe.filter((name) => name.startsWith('keys/'));
     const { keys: found } = await apiKeys.searchOwned({});
     names.push(...ofKeys.filter((name) => found.some(({ id }) => id === apiKeys.idOf(sha256Of(name)))));
@@ -217,6 +221,7 @@ function entryOf(name: Name, absent: ReadonlySet<Name>): object {
   const state = absent.has(name) ? { state: 'absent' } : {};
   if (name.startsWith('scopes/') || name.startsWith('serviceAccounts/')) return { name, ...state };
   if (name.startsWith('accounts/')) return { email: emailOf(name), ...state };
+  if (name.startsWith('issuers/')) return { url: urlOf(name), ...state };
   if (name.startsWith('keys/'))
     return { sha256: sha256Of(name), serviceAccount: ownerOf(name), nickname: name, ...state };
   return { name, url: urlOf(name), events: ['api_key.deleted'], secretFile: 'webhook.secret', ...state };

@@ -20,6 +20,7 @@ const content = {
   scopes: [{ name: 'kept' }, { name: 'gone' }],
   accounts: [{ email: 'ada@example.com' }],
   serviceAccounts: [{ name: 'orders' }, { name: 'closed' }],
+  issuers: [{ url: 'https://gitlab.com' }],
   keys: [
     { sha256, serviceAccount: 'orders', nickname: 'first', scopes: ['keyreeve:verify'] },
     { sha256: sha256Of('second'), serviceAccount: 'orders', nickname: 'second' },
@@ -33,19 +34,22 @@ const kept = [
   'keep_deleted scope gone',
   'keep_deleted account ada@example.com',
   'keep_deleted service_account closed',
+  'keep_deleted issuer https://gitlab.com',
   `keep_deleted key ${sha256.slice(0, 24)}`,
   'keep_deleted webhook siem',
   'keep_deleted program acme-cli',
 ];
 
 async function deleteByHand(services: Services): Promise<void> {
-  const { apiKeys, scopeCatalogue, accounts, serviceAccounts, webhooks, programs } = services;
+  const { apiKeys, scopeCatalogue, accounts, serviceAccounts, issuers, webhooks, programs } = services;
   const id = apiKeys.idOf(sha256);
   await apiKeys.delete(operator, await apiKeys.ownerOf(id), id);
   await scopeCatalogue.delete(operator, 'gone');
   await accounts.delete(operator, (await accounts.find('ada@example.com')).id);
   for await (const { id: account, name } of accounts.list())
     if (name === 'closed') await serviceAccounts.delete(operator, account);
+  const [issuer] = await issuers.list(operator, null);
+  await issuers.remove(operator, { id: issuer?.id ?? 0 });
   const [endpoint] = await webhooks.endpoints.list();
   await webhooks.endpoints.delete(operator, endpoint?.id ?? '');
   await programs.remove(operator, 'acme-cli', false);

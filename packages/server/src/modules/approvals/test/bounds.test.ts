@@ -63,6 +63,9 @@ testOnBoth('accounts of one client IP range share a bound, and right codes are n
   }
   assertRejected(await at.send('lookup', { code }, { clientIp: '198.51.100.77' }), 'too_many_codes');
   assert.equal((await at.send('lookup', { code }, { clientIp: '203.0.113.1' })).status, 200);
+  const { id } = await at.approve(code);
+  // Without a guess: it is the approval of the account.
+  assert.equal((await at.send(`${id}/deny`, { code }, { clientIp })).status, 200);
 });
 
 testOnBoth('a client IP range has a bounded number of outstanding requests, also of requests at once', async () => {
@@ -76,9 +79,13 @@ testOnBoth('a client IP range has a bounded number of outstanding requests, also
   await at.begin({}, '192.0.2.1');
 });
 
-testOnBoth('when a program has as many requests as it may have, a further range still gets one', async () => {
+testOnBoth('when 1,000 client IP ranges have all requests of a program, a further range still gets one', async () => {
   await using at = await newDeviceClient();
-  await fill(at, limits.deviceRequestsPerProgramMax, (n) => `10.0.${n % 200}.0/24`);
+  await fill(
+    at,
+    limits.deviceRequestsPerProgramMax,
+    (n) => `10.${(n % 1_000) % 4}.${Math.floor((n % 1_000) / 4)}.0/24`,
+  );
   const { user_code: code, device_code: deviceCode } = await at.begin({}, '192.0.2.1');
   assertRejected(await at.tryBegin({}, '192.0.2.1'), 'too_many_device_requests');
   await at.begin({}, '198.51.100.1');

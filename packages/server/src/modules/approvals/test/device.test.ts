@@ -1,10 +1,12 @@
 /** Programs that sign in as a device: from the request to the key (RFC 8628). */
 import assert from 'node:assert/strict';
 import { limits, userCodeLetters } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { errorOf, newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
 import { bearer, operator } from '../../../../test-kit/new-app.ts';
+import { describe, type LoggedEvent } from '../../webhooks/events.ts';
 
 const keysOf = async (at: DeviceClient): Promise<Record<string, unknown>[]> => {
   const answer = await at.app.call('GET', '/auth/api-keys?view=full', { headers: bearer(at.person.accessToken) });
@@ -147,11 +149,12 @@ testOnBoth('a denied request, and an approval that is taken back, yield no key',
   assert.equal((await at.send(`${id}/deny`, { code })).status, 200);
   await assertPoll(at, deviceCode, 'access_denied');
   assertRejected(await at.send(`${id}/approve`, { code }), 'approval_decided');
-  assertRejected(await at.send('lookup', { code }), 'approval_not_found');
+  assert.equal((await at.lookUp(code)).state, 'denied', 'as in a second tab');
 
   const second = await at.begin();
   const approved = await at.approve(second.user_code);
   const stranger = await at.app.signIn();
+  assertRejected(await at.send('lookup', { code }, { by: stranger }), 'approval_not_found');
   const denial = { code: second.user_code };
   assertRejected(await at.send(`${approved.id}/deny`, denial, { by: stranger }), 'approval_decided');
   assert.equal((await at.send(`${approved.id}/deny`, denial)).status, 200);
@@ -259,4 +262,94 @@ testOnBoth('a program may request some of its scopes', async () => {
   assert.deepEqual((await at.lookUp(begun.user_code)).scopes, ['orders:write']);
   await at.approve(begun.user_code);
   assert.equal((await at.fetch(begun.device_code)).scope, 'orders:write');
+});
+
+testOnBoth('an account that must enrol a second factor first approves nothing, and its approvals end', async () => {
+  await using at = await newDeviceClient();
+  const { accounts } = at.app.service.services;
+  const { id } = at.person.account;
+  const deviceCode = await at.approved();
+  const lost = await at.approved({ nickname: 'lost response' });
+  const { key_id: keyId } = await at.fetch(lost);
+  const { user_code: code } = await at.begin();
+  await accounts.requireSecondFactor(operator, id, true);
+  assertRejected(await at.send('lookup', { code }), 'second_factor_enrolment_required');
+  await assertPoll(at, deviceCode, 'access_denied');
+  pass(at, limits.deviceRepeatAfterSeconds);
+  await assertPoll(at, lost, 'access_denied');
+  await accounts.requireSecondFactor(operator, id, false);
+  await assertPoll(at, deviceCode, 'access_denied');
+  assert.equal((await at.fetch(lost)).key_id, keyId, 'the key exists, with the rights that the session has again');
+  const denied = (await listAuditEvents(at.app.db)).filter(({ action }) => action === 'approval.denied');
+  assert.deepEqual(
+    denied.map(({ actor, details }) => [actor, details]),
+    [['system', JSON.stringify({ program: program.id, reason: 'second_factor_enrolment_required' })]],
+  );
+});
+
+testOnBoth('a clock that jumps ends requests, and never prolongs them or the minute for a lost response', async () => {
+  await using at = await newDeviceClient();
+  const day = 86_400;
+  const { device_code: pending, user_code: code } = await at.begin();
+  pass(at, -day);
+  await assertPoll(at, pending, 'expired_token');
+  assertRejected(await at.send('lookup', { code }), 'invalid_access_token');
+  pass(at, day);
+  await assertPoll(at, pending, 'authorization_pending');
+  const approved = await at.approved();
+  pass(at, day);
+  await assertPoll(at, approved, 'expired_token');
+  pass(at, -day);
+
+  const deviceCode = await at.approved();
+  const { access_token: key } = await at.fetch(deviceCode);
+  pass(at, -day);
+  await assertPoll(at, deviceCode, 'invalid_grant');
+  // Instances with clocks that differ.
+  pass(at, day - 1);
+  await assertPoll(at, deviceCode, 'slow_down');
+  pass(at, day);
+  await assertPoll(at, deviceCode, 'invalid_grant');
+  pass(at, -day + 1);
+  assert.equal(await at.isAccepted(key), true);
+});
+
+testOnBoth('events, webhooks and metrics have what happened to a request', async () => {
+  await using at = await newDeviceClient();
+  const deviceCode = await at.approved();
+  const { key_id: keyId } = await at.fetch(deviceCode);
+  pass(at, limits.deviceRepeatAfterSeconds);
+  await at.fetch(deviceCode);
+  const denied = await at.begin();
+  const { id } = await at.lookUp(denied.user_code);
+  await at.send(`${id}/deny`, { code: denied.user_code });
+  await assertPoll(at, denied.device_code, 'access_denied');
+  const refused = await at.approved();
+  await at.app.service.services.programs.change(operator, program.id, { scopes: [] });
+  await assertPoll(at, refused, 'access_denied');
+
+  const events = await listAuditEvents(at.app.db);
+  const actions = events.map(({ action }) => action).filter((action) => /^(approval|api_key)\./.test(action));
+  assert.deepEqual(actions, [
+    'approval.approved',
+    'api_key.created',
+    'api_key.rotated',
+    'approval.denied',
+    'approval.approved',
+    'approval.denied',
+  ]);
+  const created = events.find(({ action }) => action === 'api_key.created');
+  assert.deepEqual(created && describe({ ...created, mac: new Uint8Array() } as unknown as LoggedEvent), {
+    type: 'api_key.created',
+    data: {
+      accountId: at.person.account.id,
+      keyId,
+      nickname: program.name,
+      createdBy: 'account',
+      program: program.id,
+    },
+  });
+  const { counts } = at.app.service.services.approvals;
+  const expected = { begun: 3, approved: 2, denied: 1, issued: 1, reissued: 1, refused: 1 };
+  assert.deepEqual({ ...counts }, expected);
 });

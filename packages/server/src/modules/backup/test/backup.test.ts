@@ -62,6 +62,7 @@ for (const from of databaseKinds) {
         sso_identities: 1,
         recovery_codes: 1,
         signing_keys: 1,
+        programs: 1,
         api_keys: 2,
         api_key_secrets: 1,
         leaked_secrets: 1,
@@ -98,6 +99,7 @@ for (const from of databaseKinds) {
         'second_factors',
         'recovery_codes',
         'signing_keys',
+        'programs',
         'api_keys',
         'api_key_secrets',
         'leaked_secrets',
@@ -114,7 +116,7 @@ for (const from of databaseKinds) {
       const counting = (text: string) => text.replaceAll(/("unused_keys_\w+"|"restored_at"):\d+/g, `$1:${later}`);
       assert.deepEqual(found['installation'], expected['installation']?.map(counting));
       for (const name of asTheyWere) assert.deepEqual(found[name], expected[name]);
-      for (const name of ['sessions', 'rate_limit_buckets', 'outbox', 'one_time_codes']) {
+      for (const name of ['sessions', 'rate_limit_buckets', 'outbox', 'one_time_codes', 'approval_requests']) {
         assert.deepEqual([found[name], expected[name]?.length], [[], 1], name);
       }
       const trail = await listAuditEvents(target.db);

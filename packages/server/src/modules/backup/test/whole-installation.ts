@@ -97,7 +97,19 @@ const insertRest = [
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
        limits = '{}', revision = 3, environment = 'test',
-       leaked_at = $1, public_key = '{"kty":"OKP"}', trust = '{"audience":"a"}', issuer_id = 71 where nickname = 'server'`,
+       leaked_at = $1, public_key = '{"kty":"OKP"}', trust = '{"audience":"a"}', issuer_id = 71,
+       program = 'acme-cli' where nickname = 'server'`,
+  ),
+  sql(
+    'test_insert_program',
+    `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at)
+     values ('acme-cli', 'Acme CLI', 'a b', 3600, $1, $1)`,
+  ),
+  sql(
+    'test_insert_approval_request',
+    `insert into approval_requests (id, kind, program_id, user_code_hash, device_code_hash, client_range, state, data,
+       account_pk, key_id, used_at, issued_at, created_at, expires_at)
+     values ('apr_one', 'device', 'acme-cli', $2, $2, '192.0.2.0/24', 'used', '{}', ${pk}, 7, $1, $1, $1, $1)`,
   ),
   sql(
     'test_insert_previous_secret',
@@ -162,8 +174,8 @@ const insertRest = [
   sql(
     'test_insert_one_time_code',
     `insert into one_time_codes
-       (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)
-     values ($2, 'email_change', ${pk}, 'Ada@example.org', 'ada@example.org', 'phc', $1, $1)`,
+       (code_hash, purpose, account_pk, email, email_key, password_hash, target, created_at, expires_at)
+     values ($2, 'email_change', ${pk}, 'Ada@example.org', 'ada@example.org', 'phc', '7', $1, $1)`,
   ),
   sql(
     'test_insert_email_change',
