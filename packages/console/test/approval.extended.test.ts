@@ -176,6 +176,12 @@ test('a request that was decided in another tab, or by another person, states so
   await heading(tab, 'Go back to your terminal');
   await button(page, 'Approve').click();
   await heading(page, 'Go back to your terminal');
+  // The same link, once more.
+  await visitor.goto('/console/keys');
+  await visitor.goto(`/console/device#${code}`);
+  await button(page, 'My terminal shows this code').click();
+  await page.getByText('You have approved the program.').waitFor();
+  await button(page, 'Take the approval back').waitFor();
   await tab.close();
 
   const mine = await openReview(site);

@@ -13,7 +13,7 @@ export const deApproval: ApprovalTexts = {
   another: 'Anderen Code eingeben',
   problems: {
     approval_not_found:
-      'Kein Programm wartet mit diesem Code. Vergleichen Sie ihn mit dem in Ihrem Terminal. Ein Code endet nach 10 Minuten, und sobald Sie das Programm genehmigen oder ablehnen.',
+      'Kein Programm wartet mit diesem Code. Vergleichen Sie ihn mit dem in Ihrem Terminal. Ein Code gilt 10 Minuten und für eine Anmeldung.',
     approval_decided: 'Das Programm wurde bereits genehmigt oder abgelehnt.',
   },
   reviewTitle: (program) => `${program} genehmigen?`,

@@ -11,7 +11,7 @@ export const enApproval = {
   another: 'Enter another code',
   problems: {
     approval_not_found:
-      'No program waits with this code. Compare it with the one in your terminal. A code ends after 10 minutes, and as soon as you approve or deny the program.',
+      'No program waits with this code. Compare it with the one in your terminal. A code is valid for 10 minutes, and for one sign-in.',
     approval_decided: 'The program has been approved or denied already.',
   },
   reviewTitle: (program: string) => `Approve ${program}?`,

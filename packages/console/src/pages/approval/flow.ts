@@ -91,9 +91,12 @@ export async function lookUp(code: string, mustBeDeclared: boolean): Promise<voi
     (name) => declared.find((scope) => scope.name === name) ?? { name, description: '', mayGrant: !mustBeDeclared },
   );
   const accountId = session.peek()?.account.id;
+  const found = { code: shownCode(code), approval, scopes, accountId };
+  // Decided already, such as in another tab.
+  if (approval.state !== 'pending') return endAs(approval, found);
   typed.value = '';
   choices.value = undefined;
-  flow.value = { step: 'review', found: { code: shownCode(code), approval, scopes, accountId } };
+  flow.value = { step: 'review', found };
 }
 
 /** @throws Problem */
