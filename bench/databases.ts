@@ -36,13 +36,17 @@ export class Databases implements AsyncDisposable {
     keys: number,
     { root = repository, ...more }: Pick<SeedOptions, 'hasDeletableKeys'> & { readonly root?: string } = {},
   ): Promise<Seeded> {
-    console.error(`seeding ${keys} keys`);
     const poolPath = `${this.#path}-${name}.keys`;
-    const options: SeedOptions = { databaseUrl: await this.newUrl(name), poolPath, keys, ...more };
-    return run([process.execPath, join(root, 'bench/seed.ts'), JSON.stringify(options)]);
+    return seedAt({ databaseUrl: await this.newUrl(name), poolPath, keys, ...more }, root);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.[Symbol.asyncDispose]();
   }
+}
+
+/** @param root the copy of the repository whose schema the database gets */
+export function seedAt(options: SeedOptions, root = repository): Promise<Seeded> {
+  console.error(`seeding ${options.keys} keys`);
+  return run([process.execPath, join(root, 'bench/seed.ts'), JSON.stringify(options)]);
 }

@@ -5,6 +5,7 @@ import type { Bench } from './bench.ts';
 import { besideChanges, besideSignIns, calm } from './beside.ts';
 import { cost } from './cost.ts';
 import { creation } from './creation.ts';
+import { failover } from './failover.ts';
 import { fairness } from './fairness.ts';
 import { floods } from './floods.ts';
 import { flush } from './flush.ts';
@@ -42,7 +43,8 @@ export const figures: Readonly<Record<string, Figure>> = {
     run: besideChanges,
   },
   floods: {
-    measures: 'p50 of verifications beside floods of unknown paths, wrong assertions, leak reports and forged tokens',
+    measures:
+      'p50 of verifications beside floods of unknown paths, wrong assertions and identity tokens, leak reports and forged tokens',
     required: 'at most 1.2 times the p50 alone, for each',
     run: floods,
   },
@@ -82,6 +84,13 @@ export const figures: Readonly<Record<string, Figure>> = {
     required: 'processor time at most 1.02',
     isByNameOnly: true,
     run: before,
+  },
+  failover: {
+    measures:
+      'verifications with `KEYREEVE_DATABASE_FAILOVER=unfenced` compared with `fenced`, on a cluster of Patroni',
+    required: 'rate at least 0.99, processor time at most 1.01',
+    isByNameOnly: true,
+    run: failover,
   },
   limits: {
     measures: 'keys with limits compared with keys without',

@@ -1,13 +1,14 @@
 /** The p50 of verifications beside floods of requests that the server rejects, each from another client IP. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { jwtBearerGrant } from '@keyreeve/contract';
 import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { githubSettings, GithubSigner } from '../packages/server/test-kit/github.ts';
 import { during, verifyAt } from './beside.ts';
 import type { Bench } from './bench.ts';
-
+import { environmentOf, programOf, repository } from './keyreeve.ts';
 import { startLoad } from './load.ts';
-import { Programs, type Running } from './processes.ts';
+import { execute, Programs, type Running } from './processes.ts';
 import type { Report } from './report.ts';
 import {
   blank,
@@ -20,6 +21,7 @@ import {
   type RequestTemplate,
 } from './request.ts';
 import { rounded, type Measured } from './rounds.ts';
+import { emailAt, type Seeded } from './seeded.ts';
 import { accessTokensOf } from './tokens.ts';
 
 const verificationsPerSecond = 2_000;
@@ -33,6 +35,8 @@ const seconds = 600;
 const leakedKeys = 100;
 const githubMatches = 10;
 const different = 20;
+/** Of the signature of RS256. */
+const rsaBytes = 256;
 
 const forwarded = { 'X-Forwarded-For': blank(ipBytes) };
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
@@ -55,7 +59,7 @@ export async function floods(bench: Bench, report: Report): Promise<void> {
   };
   const server = programs.add(await bench.keyreeve(seeded, { env }));
   const verify = (): Promise<Measured> => verifyAt(server, seeded, verificationsPerSecond, bench.options.seconds);
-  const named = await requestsOf(bench, server, github);
+  const named = await requestsOf(bench, { server, seeded, github });
   const sides = Object.entries(named).map(([name, { request, rate }]) => {
     const port = rate === undefined ? server.port : server.verifyPort;
     const load = { port, connections, seconds, ...(rate === undefined ? {} : { rate }) };
@@ -68,13 +72,20 @@ export async function floods(bench: Bench, report: Report): Promise<void> {
   }
 }
 
-async function requestsOf(bench: Bench, server: Running, github: GithubSigner) {
+interface Target {
+  readonly server: Running;
+  readonly seeded: Seeded;
+  readonly github: GithubSigner;
+}
+
+async function requestsOf(bench: Bench, { server, seeded, github }: Target) {
   const pool = (name: string, records: readonly string[]) => writePool(bench.file(name), records);
   const ips = pool('ips', withIps(['']));
   const keyTexts = (count: number): string => list(count, () => makeKey('krv').reveal()).join('');
   const keyBytes = keyTexts(1).length;
   const [accessToken = ''] = await accessTokensOf(server.port, 1);
   const sign = await assertions(server, accessToken);
+  const { keyId, newToken } = await identityTokens(bench, seeded);
   const signed = accessToken.slice(0, accessToken.lastIndexOf('.') + 1);
   const forged = pool(
     'forged-tokens',
@@ -88,6 +99,14 @@ async function requestsOf(bench: Bench, server: Running, github: GithubSigner) {
         const records = assertionRecords();
         const assertion = blank(records.recordBytes - ipBytes);
         const body = `grant_type=${encodeURIComponent(jwtBearerGrant)}&assertion=${assertion}`;
+        return { text: formRequest('/auth/oauth/token', forwarded, body), pool: records };
+      },
+    },
+    'a flood of identity tokens with a wrong signature': {
+      request: () => {
+        const records = pool('identity-tokens', withIps(list(differentTokens, newToken)));
+        const token = blank(records.recordBytes - ipBytes);
+        const body = `grant_type=${encodeURIComponent(jwtBearerGrant)}&client_id=${keyId}&assertion=${token}`;
         return { text: formRequest('/auth/oauth/token', forwarded, body), pool: records };
       },
     },
@@ -139,11 +158,39 @@ async function assertions({ port }: Running, accessToken: string): Promise<() =>
   const id = String(((await created.json()) as { id: number }).id);
   const metadata = await fetch(`${url}/.well-known/oauth-authorization-server`);
   const { issuer } = (await metadata.json()) as { issuer: string };
-  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return () => {
     const iat = Math.floor(Date.now() / 1_000);
     const jti = randomBytes(16).toString('hex');
     const claims = { iss: id, sub: id, aud: issuer, iat, exp: iat + 60, jti };
     return `${encode({ alg: 'EdDSA', kid: id })}.${encode(claims)}.${randomBytes(64).toString('base64url')}`;
   };
+}
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/**
+ * Declares an issuer, and creates a key that trusts it.
+ * @returns the id of the key, and a function that makes a valid identity token for it, with a random signature
+ */
+async function identityTokens(bench: Bench, seeded: Seeded): Promise<{ keyId: number; newToken: () => string }> {
+  const env = environmentOf(seeded);
+  const run = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse(await execute([process.execPath, programOf(repository), ...args, '--json'], { env }));
+  const name = `bench${Date.now()}`;
+  const issuer = `https://${name}.invalid`;
+  const jwks = bench.file('issuer-keys');
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: rsaBytes * 8 });
+  writeFileSync(jwks, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: name }] }));
+  await run('issuer', 'add', issuer, '--jwks', jwks);
+  const trust = JSON.stringify({ issuer, claims: { sub: name } });
+  const creation = ['key', 'create', '--account', emailAt(1), '--nickname', name, '--trust', trust];
+  const { id: keyId } = (await run(...creation)) as { id: number };
+  const newToken = (): string => {
+    const iat = Math.floor(Date.now() / 1_000);
+    const claims = { iss: issuer, sub: name, aud: env['KEYREEVE_PUBLIC_URL'], iat, exp: iat + 3_600 };
+    // Below the modulus: other signatures cost less.
+    const signature = Buffer.concat([Buffer.alloc(1), randomBytes(rsaBytes - 1)]).toString('base64url');
+    return `${encode({ alg: 'RS256', kid: name })}.${encode(claims)}.${signature}`;
+  };
+  return { keyId, newToken };
 }

@@ -9,7 +9,7 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_http_requests_total: '`5xx` rises: read `refused` in the log. Route `none`: unknown',
   keyreeve_rate_limited_requests_total: 'find the client in the log, or raise the [limit](limits.md)',
   keyreeve_key_usage_total:
-    '`dropped` rises: they count for no key, because more than 200,000 keys wait; see `keyreeve_key_usage_waiting`. `unknown`: lost',
+    '`dropped` rises: more than 200,000 keys wait; see `keyreeve_key_usage_waiting`. `unknown`: lost',
   keyreeve_key_usage_waiting: 'rises for minutes: run `keyreeve doctor`; above 200,000, usage is incomplete',
   keyreeve_key_limit_draws_total: '`failed` (`503`): check the database. `unknown`: the tokens are lost',
   keyreeve_key_limit_tokens_total: 'many unspent: keys get [less than their limits](api-keys.md#how-exact-limits-are)',
@@ -17,6 +17,12 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_sign_ins_total: '`refused` and `limited` rise: a client guesses passwords; act if `accepted` rises too',
   keyreeve_refreshes_total:
     '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
+  keyreeve_device_requests_total:
+    '`begun` rises without `approved`: a client begins [sign-ins of programs](device-sign-in.md) that nobody wants; `refused`: the right was lost before the poll',
+  keyreeve_exchanges_total:
+    '`limited` (`429`): a key reaches a [limit](limits.md); `failed` (`503`): check the database and the fetches below; others: the `reason` in the log',
+  keyreeve_identity_token_signatures_total: '`invalid` rises: a client guesses; `identity_token_rejected` has the key',
+  keyreeve_issuer_key_set_fetches_total: '`failed` rises: read `issuer_keys_not_fetched`',
   keyreeve_password_hashes_waiting: 'stays above 0: add processors',
   keyreeve_password_hashes_total: '`refused` (`503`) rises: add processors or an instance',
   keyreeve_database_operation_duration_seconds: 'above 0.1: the database, network, disk or standby is slow',

@@ -10,7 +10,9 @@ export const issuerLimits = {
   issuerFixedKeySetBytesMax: limit(12_288, 'A fixed JWK set of an issuer, as JSON in UTF-8.', 'invalid_request'),
   issuerLifetimeSeconds: limit(3_600, 'Lifetime of identity tokens of an issuer, if no other is set.'),
   issuerLifetimeSecondsMin: limit(60, 'The shortest of them.', 'invalid_request'),
-  // Entra dates tokens of managed identities back by 5 minutes.
+  // Entra issues tokens of managed identities for 24 h, and dates them back by 5 minutes: in the responses of
+  // https://learn.microsoft.com/en-us/azure/azure-monitor/essentials/metrics-store-custom-rest-api, `expires_in` is 86399, and
+  // `expires_on` is 86,700 s after `not_before`. In the sample tokens of its library MSAL, `iat` equals `nbf`.
   issuerLifetimeSecondsMax: limit(86_700, 'The longest of them: a day and 5 minutes.', 'invalid_request'),
   issuerKeySetBytesMax: limit(524_288, 'A fetched JWK set, and the metadata of an issuer. More: 503.'),
   issuerKeySetKeysMax: limit(100, 'Keys in a JWK set. More: 503.'),

@@ -44,15 +44,24 @@ export interface TrustedKey extends AsyncDisposable {
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Sends a form. Undefined parameters are absent. */
-export function postForm(app: TestApp, parameters: Readonly<Record<string, string | undefined>>): Promise<Answered> {
+/** Sends a form. Undefined parameters are absent. @param clientIp as a trusted proxy states it */
+export function postForm(
+  app: TestApp,
+  parameters: Readonly<Record<string, string | undefined>>,
+  clientIp?: string,
+): Promise<Answered> {
+  const headers = clientIp === undefined ? form : { ...form, 'x-forwarded-for': clientIp };
   const all = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  return app.call('POST', '/auth/oauth/token', { headers: form, body: new URLSearchParams(all).toString() });
+  return app.call('POST', '/auth/oauth/token', { headers, body: new URLSearchParams(all).toString() });
 }
 
-/** RFC 7523. */
-export const exchangeToken = (app: TestApp, clientId: number | string, assertion: string): Promise<Answered> =>
-  postForm(app, { grant_type: jwtBearerGrant, client_id: String(clientId), assertion });
+/** RFC 7523. @param clientIp as in {@link postForm} */
+export const exchangeToken = (
+  app: TestApp,
+  clientId: number | string,
+  assertion: string,
+  clientIp?: string,
+): Promise<Answered> => postForm(app, { grant_type: jwtBearerGrant, client_id: String(clientId), assertion }, clientIp);
 
 /** RFC 8693. @param parameters other or further ones; undefined removes one */
 export const exchangeSubjectToken = (

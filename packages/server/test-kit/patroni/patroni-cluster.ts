@@ -65,10 +65,20 @@ export class PatroniCluster implements AsyncDisposable {
 
   /** @returns the leader of a settled cluster */
   async leader(): Promise<PatroniNode> {
-    const leader = (await this.#members()).find(({ role }) => role === 'leader');
-    const node = this.nodes.find(({ name }) => name === leader?.name);
-    if (!node) throw new Error('the cluster has no leader');
-    return node;
+    const leader = await this.#nodeOf('leader');
+    if (!leader) throw new Error('the cluster has no leader');
+    return leader;
+  }
+
+  /** Waits for a synchronous standby. @param former is another one */
+  async synchronousStandby(former?: PatroniNode): Promise<PatroniNode> {
+    let standby: PatroniNode | undefined;
+    await until('another server is the synchronous standby', async () => {
+      standby = await this.#nodeOf('sync_standby').catch(() => undefined);
+      return standby !== undefined && standby !== former;
+    });
+    if (!standby) throw new Error('the cluster has no synchronous standby');
+    return standby;
   }
 
   /**
@@ -96,10 +106,8 @@ export class PatroniCluster implements AsyncDisposable {
 
   /** Asks Patroni for a planned switchover to the synchronous standby. */
   async switchOver(): Promise<void> {
-    const members = await this.#members();
-    const nameOf = (wanted: string): string | undefined => members.find(({ role }) => role === wanted)?.name;
-    const body = { leader: nameOf('leader'), candidate: nameOf('sync_standby') };
     const leader = await this.leader();
+    const body = { leader: leader.name, candidate: (await this.synchronousStandby()).name };
     const response = await fetch(`http://127.0.0.1:${leader.ports.own.rest}/switchover`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -161,6 +169,11 @@ export class PatroniCluster implements AsyncDisposable {
 
   get #etcdPids(): { readonly pid: number }[] {
     return this.#etcd.map(({ pid = 0 }) => ({ pid }));
+  }
+
+  async #nodeOf(role: string): Promise<PatroniNode | undefined> {
+    const member = (await this.#members()).find((one) => one.role === role);
+    return this.nodes.find(({ name }) => name === member?.name);
   }
 
   /** As a random node sees them. */

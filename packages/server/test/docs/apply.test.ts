@@ -34,6 +34,7 @@ onEachInstallation('the example of the page creates what it states', async ({ db
     'create issuer https://token.actions.gi',
     'create key 9f0c6f3a4c6fd8f0d39a4ff6',
     'create webhook siem',
+    'create program acme-cli',
   ]);
   assert.deepEqual(await applied(services, readApplyFile(folder.file, false)), []);
 });

@@ -33,6 +33,11 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   for (const credential of credentials) await program.call('GET', '/auth/forward', bearer(credential));
   await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
   await program.call('GET', '/auth/forward', bearer(key));
+  // Exchanges of the deleted key, and of a grant that does not exist.
+  for (const grant_type of ['client_credentials', 'password']) {
+    const form = new URLSearchParams({ grant_type, client_id: String(id), client_secret: key });
+    await fetch(`${program.url}/auth/oauth/token`, { method: 'POST', body: form });
+  }
   // A request without a credential is not counted as a verification.
   await program.call('GET', '/auth/forward');
 
@@ -52,9 +57,12 @@ test('metrics count verifications and sign-ins by result, and the time of databa
     'keyreeve_verifications_total{outcome="accepted",reason="access_token"}': 1,
     'keyreeve_verifications_total{outcome="accepted",reason="api_key"}': 2,
     'keyreeve_verifications_total{outcome="refused",reason="malformed"}': 1,
-    'keyreeve_verifications_total{outcome="refused",reason="not_found"}': 1,
+    'keyreeve_verifications_total{outcome="refused",reason="not_found"}': 2,
     'keyreeve_verifications_total{outcome="refused",reason="wrong_kind"}': 1,
+    'keyreeve_exchanges_total{grant="client_credentials",result="not_found"}': 1,
     ...Object.fromEntries([
+      route('/auth/oauth/token', 'POST', 400, 1),
+      route('/auth/oauth/token', 'POST', 401, 1),
       route('/auth/token', 'POST', 200, 1),
       route('/auth/token', 'POST', 401, 1),
       route('/auth/api-keys', 'POST', 201, 1),

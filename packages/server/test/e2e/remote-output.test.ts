@@ -13,7 +13,7 @@ import { manageScope } from '../../src/modules/api-keys/scopes.ts';
 import type { Exit } from './program.ts';
 import { assertRefused, email, newRemote } from './remote-kit.ts';
 
-type Run = (...args: readonly string[]) => Promise<Exit>;
+type Run<Output = Exit> = (...args: readonly string[]) => Promise<Output>;
 
 /** The data of these commands differ: the API has no counts, no order by age and no chain of MACs. Other tests run them. */
 const different = ['service-account list', 'service-account show', 'audit export'];
@@ -105,7 +105,6 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
     printed.push(`${args[0]} ${args[1]}: ${masked(exit).replaceAll(name, 'NAME')}`);
     return exit.stdout;
   };
-  const idIn = (text: string, id: RegExp): string => id.exec(text)?.[0] ?? assert.fail(text);
   const owner = `${name}@example.com`;
   const account = (...args: readonly string[]): Promise<string> =>
     step('account', args[0] ?? '', owner, ...args.slice(1));
@@ -142,6 +141,7 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
   await step('issuer', 'change', issuer, '--lifetime', '900', '--algorithm', 'ES256', '--list-claim', '/groups');
   await step('issuer', 'change', issuer, '--replay', 'once', '--json');
   await step('issuer', 'refresh', issuer, '--json');
+  await keysWithTrust(step, name);
   await step('issuer', 'remove', issuer);
   await step('issuer', 'remove', issuer, '--yes');
   await step('issuer', 'remove', issuer, '--yes', '--json');
@@ -190,9 +190,38 @@ async function play(run: Run, name: string, manager: readonly string[]): Promise
   return printed;
 }
 
+/** Of an issuer that the caller has declared, and of GitHub. */
+async function keysWithTrust(step: Run<string>, name: string): Promise<void> {
+  const github = idIn(await step('issuer', 'add', 'https://token.actions.githubusercontent.com'), /\d{10,}/);
+  const ofBranch = ['--github-repository-id', '4711', '--ref', 'refs/heads/main'] as const;
+  const trustOf = (sub: string): string => JSON.stringify({ issuer: `https://${name}.invalid`, claims: { sub } });
+  const create = (nickname: string, ...args: readonly string[]): Promise<string> =>
+    step('key', 'create', '--account', email, '--nickname', `${name} ${nickname}`, ...args);
+  await create('a', ...ofBranch, '--json');
+  const key = idIn(await create('b', '--trust', trustOf('a'), '--scope', 'orders:read'), /\d{10,}/);
+  await create('c', '--ref', 'refs/heads/main');
+  await create('c', '--trust', '{');
+  await create('c', '--trust', JSON.stringify({ issuer: `https://${name}.invalid`, claims: { name: 'a' } }));
+  await create('c', '--trust', JSON.stringify({ issuer: 'https://unknown.invalid', claims: { sub: 'a' } }));
+  await create('c', '--trust', trustOf('a'), '--scope', 'keyreeve:verify');
+  await step('key', 'show', key);
+  await step('key', 'rotate', key);
+  await step('key', 'rotate', key, '--trust', trustOf('a'));
+  await step('key', 'rotate', key, '--trust', trustOf('b'));
+  await step('key', 'end-previous', key);
+  await step('key', 'rotate', key, ...ofBranch, '--overlap', '0', '--json');
+  await step('issuer', 'show', github);
+  await step('issuer', 'remove', github, '--yes');
+  await step('key', 'show', key, '--json');
+}
+
+const idIn = (text: string, id: RegExp): string => id.exec(text)?.[0] ?? assert.fail(text);
+
 const masked = ({ status, stdout, stderr }: Exit): string =>
   `${stdout}${stderr}[${status}]`
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<TIME>')
+    // The public URL. On the database, the command has no port.
+    .replaceAll(/http:\/\/localhost:\d+/g, '<PUBLIC-URL>')
     .replaceAll(/\b(?:acc|whe|ins)_[0-9A-Za-z]{22}\b/g, '<ID>')
     .replaceAll(/whsec_[\w+/]+=/g, '<SECRET>')
     .replaceAll(/krv_[0-9A-Za-z]{49}/g, '<KEY>')
@@ -277,6 +306,15 @@ testOnBoth('a management key manages the keys of its service accounts, and nothi
   );
   assert.equal((await json('key', 'delete', ...named, '--yes'))['deleted'], true);
   assert.match((await run('key', 'list', '--account', id)).stdout, /old[^]*\n1 key\n$/);
+  const github = 'https://token.actions.githubusercontent.com';
+  await at.app.service.services.issuers.add(operator, null, { url: github });
+  const ofBranch = ['--github-repository-id', '4711', '--ref', 'refs/heads/main'];
+  const deploy = String((await json('key', 'create', '--account', id, '--nickname', 'deploy', ...ofBranch))['id']);
+  const claimsOf = async () => (await json('key', 'show', deploy, '--account', id))['trust'] as { claims: object };
+  assert.deepEqual((await claimsOf()).claims, { '/ref': 'refs/heads/main', '/repository_id': '4711' });
+  const next = JSON.stringify({ issuer: github, claims: { repository_id: '4712' } });
+  await json('key', 'rotate', deploy, '--account', id, '--trust', next, '--overlap', '0');
+  assert.deepEqual((await claimsOf()).claims, { '/repository_id': '4712' });
   // Without the service account, the API cannot find a key; and the owner of the key is no service account.
   assert.match((await run('key', 'show', key)).stderr, /name the service account of the key: --account <id>/);
   assert.match((await run('key', 'list', '--account', person)).stderr, /You manage no service account with this id/);

@@ -8,13 +8,13 @@ import type { PatroniNode } from '../../test-kit/patroni/patroni-node.ts';
 import type { Cluster } from './cluster.ts';
 import type { Fault, FaultBounds } from './faults.ts';
 
-/** @returns when the new leader was promoted, in monotonic milliseconds */
-type Inject = (patroni: PatroniCluster, leader: PatroniNode, bounds: FaultBounds) => Promise<number>;
+/** @returns when the new leader was promoted, in monotonic milliseconds; undefined if the leader stays */
+type Inject = (patroni: PatroniCluster, leader: PatroniNode, bounds: FaultBounds) => Promise<number | undefined>;
 
 export interface FailoverFault {
   readonly name: string;
-  /** No request may fail. */
-  readonly isPlanned?: boolean;
+  /** No verification may fail. */
+  readonly isUnnoticed?: boolean;
   readonly inject: Inject;
 }
 
@@ -63,6 +63,15 @@ const switchedOver: Inject = async (patroni, leader, { progress }) => {
   return promotedMs;
 };
 
+/** Until Patroni has chosen another one, no commit is confirmed, so no proof is renewed. */
+const standbyPaused: Inject = async (patroni, _leader, { progress }) => {
+  const standby = await patroni.synchronousStandby();
+  await standby.pausePostgres();
+  await patroni.synchronousStandby(standby);
+  await progress();
+  return undefined;
+};
+
 const etcdWithoutQuorum: Inject = async (patroni) => {
   patroni.pauseMostOfEtcd();
   await patroni.demoted();
@@ -82,12 +91,17 @@ export const failoverFaults = {
     inject: postgresPaused,
   },
   diskFull: { name: 'the disk of the leader is full', inject: diskFull },
-  switchedOver: { name: 'a planned switchover', isPlanned: true, inject: switchedOver },
+  switchedOver: { name: 'a planned switchover', isUnnoticed: true, inject: switchedOver },
+  standbyPaused: {
+    name: 'PostgreSQL of the synchronous standby is paused',
+    isUnnoticed: true,
+    inject: standbyPaused,
+  },
   etcdWithoutQuorum: { name: 'two of three members of etcd are paused', inject: etcdWithoutQuorum },
 } as const satisfies Readonly<Record<string, FailoverFault>>;
 
-/** @param onPromoted gets the time of the promotion, in monotonic milliseconds */
-export const asFault = ({ name, inject }: FailoverFault, onPromoted: (ms: number) => void): Fault => ({
+/** @param onPromoted gets what the fault returns */
+export const asFault = ({ name, inject }: FailoverFault, onPromoted: (ms: number | undefined) => void): Fault => ({
   name,
   isForEmbedded: false,
   inject: async ({ patroni }: Cluster, bounds) => {

@@ -11,8 +11,8 @@ import { ordinaryRun } from './mutant-run.ts';
 import { onceAvailable, runWithFaults } from './run-with-faults.ts';
 import { VerdictWatch, type Outage } from './verdict-watch.ts';
 
-/** Half of that of other runs: several clusters run beside each other. */
-const concurrency = 8;
+/** A quarter of that of other runs: several clusters run beside each other. */
+const concurrency = 4;
 
 /**
  * `stale`: what was observed contradicts an acknowledged change. `lost`: so does the state at the end of the run.
@@ -62,7 +62,7 @@ async function runFailover(cluster: Cluster, fault: FailoverFault): Promise<Fail
     return canaries.newCallerKey(id);
   });
   const watch = new VerdictWatch(cluster.urls, secret);
-  let promotedMs = Infinity;
+  let promotedMs: number | undefined = Infinity;
   const violations = { stale: 0, lost: 0, unacknowledged: 0 };
   try {
     const report = await runWithFaults(cluster, {

@@ -37,7 +37,7 @@ export function addFailover(sums: FailoverSums, { fault, report, violations, out
   sum.afterRevocation += report.verifications.afterRevocation;
   for (const kind of Object.keys(violations) as ViolationKind[]) sum.violations[kind] += violations[kind];
   sum.withoutVerdictMsMax = Math.max(sum.withoutVerdictMsMax, outage.withoutVerdictMs);
-  sum.sincePromotionMsMax = Math.max(sum.sincePromotionMsMax, outage.sincePromotionMs);
+  sum.sincePromotionMsMax = Math.max(sum.sincePromotionMsMax, outage.sincePromotionMs ?? 0);
   sum.failures += outage.failures;
   sum.examples.push(...report.examples.map(({ rule, explanation }) => `${fault.name}: ${rule}: ${explanation}`));
 }
@@ -59,13 +59,13 @@ const bold = (isWrong: boolean, text: string | number): string => (isWrong ? `**
 
 /** @param wanted how often each fault was to happen */
 export function failoverRows(sums: FailoverSums, wanted: number): readonly (readonly string[])[] {
-  const rows = Object.values<FailoverFault>(failoverFaults).map(({ name, isPlanned = false }) => {
+  const rows = Object.values<FailoverFault>(failoverFaults).map(({ name, isUnnoticed = false }) => {
     const sum = sums.get(name);
     if (!sum) return [name, 'not tried', ...columns.slice(2).map(() => '')];
     const { faults, deletions, afterRevocation, withoutVerdictMsMax, sincePromotionMsMax } = sum;
     const { stale, lost, unacknowledged } = sum.violations;
     return [
-      isPlanned ? `${name}; failed requests: ${bold(sum.failures > 0, sum.failures)}` : name,
+      isUnnoticed ? `${name}; failed requests: ${bold(sum.failures > 0, sum.failures)}` : name,
       bold(faults < wanted, faults),
       String(deletions),
       String(afterRevocation),
@@ -73,7 +73,9 @@ export function failoverRows(sums: FailoverSums, wanted: number): readonly (read
       bold(lost > 0, lost),
       String(unacknowledged),
       seconds(withoutVerdictMsMax),
-      bold(sincePromotionMsMax > resumedSeconds * 1000, seconds(sincePromotionMsMax)),
+      sincePromotionMsMax === 0
+        ? 'no promotion'
+        : bold(sincePromotionMsMax > resumedSeconds * 1000, seconds(sincePromotionMsMax)),
     ];
   });
   return [columns, ...rows];

@@ -271,7 +271,7 @@ async function publishLong(minutes: number): Promise<boolean> {
 }
 
 /** Beside each other: most of the time of a fault is the wait for the expiry of the leader’s key. */
-const clustersAtOnce = 4;
+const clustersAtOnce = 6;
 
 /** @param times of each fault @returns whether it passed */
 async function publishFailovers(times: number): Promise<boolean> {
@@ -287,7 +287,7 @@ async function publishFailovers(times: number): Promise<boolean> {
         addFailover(sums, result);
         const { fault, violations, outage } = result;
         process.stderr.write(
-          `${minutesNow()} min, ${fault.name}: ${JSON.stringify(violations)}, ${outage.withoutVerdictMs.toFixed()} ms without a verdict, ${outage.sincePromotionMs.toFixed()} ms of them after the promotion, ${outage.failures} failed requests\n`,
+          `${minutesNow()} min, ${fault.name}: ${JSON.stringify(violations)}, ${outage.withoutVerdictMs.toFixed()} ms without a verdict, ${outage.sincePromotionMs?.toFixed() ?? 'no'} ms of them after the promotion, ${outage.failures} failed requests\n`,
         );
       },
     }),

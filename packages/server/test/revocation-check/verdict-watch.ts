@@ -50,8 +50,8 @@ class Watched {
 export interface Outage {
   /** The longest time between two verdicts of one instance. */
   readonly withoutVerdictMs: number;
-  /** From the promotion of a new leader until each instance has given a verdict that began later. */
-  readonly sincePromotionMs: number;
+  /** From the promotion of a new leader until each instance has given a verdict that began later. Undefined without a promotion. */
+  readonly sincePromotionMs: number | undefined;
   readonly failures: number;
 }
 
@@ -64,13 +64,14 @@ export class VerdictWatch {
     this.#watched = urls.map((url) => new Watched(url, secret));
   }
 
-  /** Ends the watch. @param promotedMs when a new leader was promoted */
-  async stop(promotedMs: number): Promise<Outage> {
+  /** Ends the watch. @param promotedMs when a new leader was promoted, if one was */
+  async stop(promotedMs: number | undefined): Promise<Outage> {
     await Promise.all(this.#watched.map((one) => one.stop()));
     const all = this.#watched.map(({ verdicts }) => verdicts);
     return {
       withoutVerdictMs: Math.max(...all.map((verdicts) => longestGap(verdicts, this.#startedMs))),
-      sincePromotionMs: Math.max(...all.map((verdicts) => firstSince(verdicts, promotedMs))),
+      sincePromotionMs:
+        promotedMs === undefined ? undefined : Math.max(...all.map((verdicts) => firstSince(verdicts, promotedMs))),
       failures: this.#watched.reduce((sum, { failures }) => sum + failures, 0),
     };
   }

@@ -42,6 +42,7 @@ export class Metrics {
     collectRequests(registry, sources.requestCounts);
     collectSignIns(registry, sources);
     collectApprovals(registry, sources);
+    collectExchanges(registry, sources);
     collectUsage(registry, uses);
     collectLimits(registry, sources.limiter);
     collectOutbox(registry, sources);
@@ -152,6 +153,31 @@ function collectApprovals(registry: Registry, { approvals }: MetricsSources): vo
     help: 'Requests of programs on devices, by what happened',
     labelNames: ['result'],
     read: () => by('result', { ...approvals.counts }),
+  });
+}
+
+function collectExchanges(registry: Registry, { exchangeResults, identityTokens, keySets }: MetricsSources): void {
+  const labelNames = ['result'];
+  addCounter(registry, {
+    name: 'keyreeve_exchanges_total',
+    help: 'Exchanges for short-lived secrets, by grant and result',
+    labelNames: ['grant', ...labelNames],
+    *read() {
+      for (const [grant, counts] of Object.entries(exchangeResults.counts))
+        for (const [result, value] of Object.entries(counts)) yield { labels: { grant, result }, value };
+    },
+  });
+  addCounter(registry, {
+    name: 'keyreeve_identity_token_signatures_total',
+    help: 'Verified signatures of identity tokens',
+    labelNames,
+    read: () => by('result', identityTokens.counts),
+  });
+  addCounter(registry, {
+    name: 'keyreeve_issuer_key_set_fetches_total',
+    help: 'Fetches of the JWK sets of issuers',
+    labelNames,
+    read: () => by('result', keySets.counts),
   });
 }
 

@@ -48,7 +48,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     lifetimeDaysMax,
     pending: { requests: approvals.pending, programs: programs.pending },
     counts,
-    verificationUri: `${config.consoleUrl ?? issuer}${approvalPath}`,
+    verificationUri: config.hasConsole ? `${config.consoleUrl ?? issuer}${approvalPath}` : undefined,
   });
   return { programs, approvals, deviceMail, deviceRequests };
 }

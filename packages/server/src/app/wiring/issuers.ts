@@ -14,6 +14,7 @@ export function wireIssuers({ config, core, creationLimits, log }: WiringCore) {
       log?.warn({ event: 'issuer_keys_not_fetched', issuerId: id, issuer: url, err: error }),
   });
   return {
+    keySets,
     issuers: new Issuers({ ...core, guard, keySets, managedChanges: creationLimits }),
     identityTokens: new IdentityTokens(keySets),
   };

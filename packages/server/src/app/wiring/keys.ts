@@ -22,6 +22,7 @@ import { ScopeCatalogue } from '../../modules/scope-catalogue/scope-catalogue.ts
 import { Managers } from '../../modules/service-accounts/managers.ts';
 import { ServiceAccounts } from '../../modules/service-accounts/service-accounts.ts';
 import { ClientCredentials } from '../../modules/short-lived-secrets/client-credentials.ts';
+import { ExchangeResults } from '../../modules/short-lived-secrets/exchange-results.ts';
 import { Exchange } from '../../modules/short-lived-secrets/exchange.ts';
 import { KeyTokens } from '../../modules/short-lived-secrets/key-tokens.ts';
 import { TokenExchange } from '../../modules/short-lived-secrets/token-exchange.ts';
@@ -119,21 +120,12 @@ function wireExchanges(
   const bucketHash = config.isRateLimited ? keys.rateLimitBucket : undefined;
   const parts = { ...core, ...keyRulesOf(wiring), bucketHash };
   return {
-    exchange: new Exchange({
-      ...parts,
-      audience: issuer,
-      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'assertion_rejected', reason }, { keyId }),
-    }),
-    tokenExchange: new TokenExchange({
-      ...parts,
-      identityTokens,
-      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'identity_token_rejected', reason }, { keyId }),
-    }),
-    clientCredentials: new ClientCredentials({
-      ...parts,
-      verifier,
-      onRejected: ({ reason, keyId }) => requestLog?.noted({ event: 'client_rejected', reason }, { keyId }),
-    }),
+    exchange: new Exchange({ ...parts, audience: issuer }),
+    tokenExchange: new TokenExchange({ ...parts, identityTokens }),
+    clientCredentials: new ClientCredentials({ ...parts, verifier }),
+    exchangeResults: new ExchangeResults(({ proof, reason, keyId }) =>
+      requestLog?.noted({ event: `${proof}_rejected`, reason }, { keyId }),
+    ),
   };
 }
 

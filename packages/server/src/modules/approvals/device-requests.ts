@@ -24,8 +24,8 @@ export interface DeviceRequestsOptions extends Core {
   readonly pending: { readonly requests: PendingIds<string>; readonly programs: PendingIds<string> };
   /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
   readonly lifetimeDaysMax: number;
-  /** The page on which people enter the code. */
-  readonly verificationUri: string;
+  /** The page on which people enter the code; undefined without a console. */
+  readonly verificationUri: string | undefined;
   readonly counts: RequestCounts;
 }
 
@@ -60,6 +60,8 @@ export class DeviceRequests {
     const { approvalLimits, clock, codes, counts, db, lifetimeDaysMax, verificationUri } = this.#options;
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw unknownProgram();
+    if (verificationUri === undefined)
+      throw new DomainError('invalid_client', { detail: 'Nobody can approve a request: the console is off.' });
     const scopes = requestedScopes(program, scope);
     const now = clock.now();
     const clientRange = rangeOf(clientIp);

@@ -49,7 +49,7 @@ type VerifyingIssuer = Pick<
 
 export class IdentityTokens {
   /** Signatures since the start. */
-  readonly counts = { right: 0, wrong: 0 };
+  readonly counts = { valid: 0, invalid: 0 };
   readonly #keySets: Pick<KeySets, 'find'>;
   readonly #turns = new Turns({
     runningMax: limits.identityTokenChecksMax,
@@ -85,7 +85,7 @@ export class IdentityTokens {
     const found = await this.#keySets.find(issuer, token.keyId);
     if (!found?.algorithms.includes(algorithm)) return undefined;
     const isSigned = await this.#isSigned(token, `${issuer.id} ${ipRange(clientIp)}`, { key: found.key, algorithm });
-    this.counts[isSigned ? 'right' : 'wrong']++;
+    this.counts[isSigned ? 'valid' : 'invalid']++;
     return isSigned ? (token as VerifiedToken) : undefined;
   }
 

@@ -3,18 +3,18 @@
  * works. The verification of API keys decides whether the key is valid, so there is one way to accept a key. A rejected client
  * writes nothing, and costs what the verification of its secret costs.
  */
-import { limits } from '@keyreeve/contract';
+import { limits, type Refusal } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Core } from '../../foundation/core.ts';
 import { expiryTime } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import { numberIdOf } from '../../foundation/number-id.ts';
 import { hasShortLivedShape } from '../api-keys/key-format.ts';
 import { hasReservedScope, splitScopes } from '../api-keys/scopes.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
 import { countClientExchangeTx } from '../rate-limits/exchange-limits.ts';
 import type { Client } from './client-request.ts';
+import { ExchangeRejected } from './exchange-results.ts';
 import { newSecret, secondsUntil, type IssuedSecret } from './issuing.ts';
 import { insertBoundedShortLivedTx, lockKeyForExchangeTx } from './store.ts';
 
@@ -29,7 +29,7 @@ interface KeyConditions {
 type KeyResult =
   | { readonly valid: true; readonly type: 'access_token' }
   | { readonly valid: true; readonly type: 'api_key'; readonly keyId: number; readonly expiresAt: number | null }
-  | { readonly valid: false; readonly code: string };
+  | { readonly valid: false; readonly code: Refusal };
 
 /** The module of verification, which imports this one. */
 export interface KeyVerifier {
@@ -39,21 +39,12 @@ export interface KeyVerifier {
   verifyKey(text: string, conditions: KeyConditions): Promise<KeyResult>;
 }
 
-/** Why a client was rejected: for the log of the operator. The response is the same for each reason. */
-export interface ClientRejection {
-  /** `format`, `other_key`, `reserved_scope`, `short_lived`, `changed`, or the code of the verification. */
-  readonly reason: string;
-  /** As the client states it, if it has the form of an id. */
-  readonly keyId?: number;
-}
-
 export interface ClientCredentialsOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
   readonly verifier: KeyVerifier;
   /** Undefined if exchanges are not limited. */
   readonly bucketHash: KeyedHash | undefined;
-  readonly onRejected?: (rejection: ClientRejection) => void;
 }
 
 /** A valid key, and the secret of it that was presented. */
@@ -77,7 +68,7 @@ export class ClientCredentials {
    */
   async issue(client: Client | undefined, clientIp: string): Promise<IssuedSecret> {
     const keyId = client && numberIdOf(client.id);
-    if (client === undefined || keyId === undefined) throw this.#reject('format');
+    if (client === undefined || keyId === undefined) throw new ExchangeRejected('client', 'format');
     return this.#insert(await this.#verify(keyId, client.secret, clientIp));
   }
 
@@ -85,8 +76,8 @@ export class ClientCredentials {
   async #verify(keyId: number, secret: string, clientIp: string): Promise<VerifiedClient> {
     const { verifier } = this.#options;
     // It would otherwise yield the next one, and live for ever.
-    if (hasShortLivedShape(secret)) throw this.#reject('short_lived', keyId);
-    let mismatch: string | undefined;
+    if (hasShortLivedShape(secret)) throw new ExchangeRejected('client', 'short_lived', keyId);
+    let mismatch: 'other_key' | 'reserved_scope' | undefined;
     const key = await verifier.verifyKey(secret, {
       clientIp: () => clientIp,
       scopes: [],
@@ -98,8 +89,8 @@ export class ClientCredentials {
         return mismatch === undefined;
       },
     });
-    if (!key.valid) throw this.#reject(mismatch ?? key.code, keyId);
-    if (key.type !== 'api_key') throw this.#reject('format', keyId);
+    if (!key.valid) throw new ExchangeRejected('client', mismatch ?? key.code, keyId);
+    if (key.type !== 'api_key') throw new ExchangeRejected('client', 'format', keyId);
     return { keyId, lookup: verifier.lookupOf(secret), expiresAt: key.expiresAt };
   }
 
@@ -111,19 +102,14 @@ export class ClientCredentials {
       const now = expiryTime(clock, await lockKeyForExchangeTx(tx, keyId));
       const expiresAt = Math.min(now + limits.shortLivedSecretSeconds * 1_000, end ?? Infinity);
       const expiresInSeconds = secondsUntil(expiresAt, now);
-      if (expiresInSeconds < 1) throw this.#reject('expired', keyId);
+      if (expiresInSeconds < 1) throw new ExchangeRejected('client', 'expired', keyId);
       const [isInserted] = await allInOrder([
         insertBoundedShortLivedTx(tx, { hash: stored, keyId, issuedBy, now, expiresAt }),
         bucketHash && countClientExchangeTx(tx, bucketHash, keyId, now),
       ]);
       // Each error rolls everything back.
-      if (!isInserted) throw this.#reject('changed', keyId);
+      if (!isInserted) throw new ExchangeRejected('client', 'changed', keyId);
       return { secret, expiresInSeconds };
     });
-  }
-
-  #reject(reason: string, keyId?: number): DomainError {
-    this.#options.onRejected?.(keyId === undefined ? { reason } : { reason, keyId });
-    return new DomainError('invalid_client');
   }
 }

@@ -8,11 +8,11 @@ import type { Core } from '../../foundation/core.ts';
 import { expiryTime } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import { DomainError } from '../../foundation/errors.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import { countExchangeTx } from '../rate-limits/exchange-limits.ts';
 import { isFor, isTimely, parseAssertion, signerOf, type Assertion } from './assertion.ts';
 import type { Environments } from '../api-keys/environments.ts';
+import { ExchangeRejected } from './exchange-results.ts';
 import { findAssertionStates, type AssertionState } from './exchange-store.ts';
 import {
   currentOf,
@@ -27,26 +27,6 @@ import {
 } from './issuing.ts';
 import { insertShortLivedTx } from './store.ts';
 
-/** Why an assertion was rejected: for the log of the operator. The response is the same for each reason. */
-export type RejectionReason =
-  | 'format'
-  | 'audience'
-  | 'key_unknown'
-  | 'signature'
-  | 'time'
-  | 'disabled'
-  | 'expired'
-  | 'address'
-  | 'restored'
-  | 'used'
-  | 'used_or_changed';
-
-export interface Rejection {
-  readonly reason: RejectionReason;
-  /** As the assertion names it. */
-  readonly keyId?: number;
-}
-
 export interface ExchangeOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
@@ -55,7 +35,6 @@ export interface ExchangeOptions extends Core {
   readonly bucketHash: KeyedHash | undefined;
   /** The public URL. */
   readonly audience: string;
-  readonly onRejected?: (rejection: Rejection) => void;
 }
 
 export class Exchange {
@@ -80,19 +59,19 @@ export class Exchange {
   /** @throws DomainError `invalid_grant`, the same for each cause; `too_many_exchanges`, `unavailable` */
   async exchange(text: string, clientIp: string): Promise<IssuedSecret> {
     const assertion = parseAssertion(text);
-    if (!assertion) throw this.#reject('format');
+    if (!assertion) throw new ExchangeRejected('assertion', 'format');
     const { keyId } = assertion;
-    if (!isFor(assertion, this.#options.audience)) throw this.#reject('audience', keyId);
+    if (!isFor(assertion, this.#options.audience)) throw new ExchangeRejected('assertion', 'audience', keyId);
     const state = await this.#reader.read(assertion);
     const now = expiryTime(this.#options.clock, state?.readAt ?? null);
     const prover = proverOf(assertion, state);
-    if (!state) throw this.#reject('key_unknown', keyId);
-    if (!prover) throw this.#reject('signature', keyId);
+    if (!state) throw new ExchangeRejected('assertion', 'key_unknown', keyId);
+    if (!prover) throw new ExchangeRejected('assertion', 'signature', keyId);
     const end = endOf(state, prover, now);
     const reason = isTimely(assertion, now) ? reasonAgainst(state, { end, now, clientIp }, this.#ranges) : 'time';
-    if (reason || state.isUsed === 1) throw this.#reject(reason ?? 'used', keyId);
+    if (reason || state.isUsed === 1) throw new ExchangeRejected('assertion', reason ?? 'used', keyId);
     if (mayPrecedeRestore(state, assertion.issuedAt, limits.assertionSkewSeconds))
-      throw this.#reject('restored', keyId);
+      throw new ExchangeRejected('assertion', 'restored', keyId);
     return this.#issue(assertion, prover, now, end);
   }
 
@@ -112,14 +91,9 @@ export class Exchange {
         bucketHash && countExchangeTx(tx, bucketHash, keyId, now),
       ]);
       // Rolls the count back. A rival has used the assertion, or the key has changed since the read.
-      if (!isInserted) throw this.#reject('used_or_changed', keyId);
+      if (!isInserted) throw new ExchangeRejected('assertion', 'used_or_changed', keyId);
     });
     return { secret, expiresInSeconds: secondsUntil(expiresAt, now) };
-  }
-
-  #reject(reason: RejectionReason, keyId?: number): DomainError {
-    this.#options.onRejected?.(keyId === undefined ? { reason } : { reason, keyId });
-    return new DomainError('invalid_grant');
   }
 }
 

@@ -7,6 +7,7 @@ import { isAssertion } from './assertion.ts';
 import type { ClientCredentials } from './client-credentials.ts';
 import { clientOf } from './client-request.ts';
 import type { Exchange } from './exchange.ts';
+import type { ExchangeResults } from './exchange-results.ts';
 import type { IssuedSecret } from './issuing.ts';
 import type { TokenExchange } from './token-exchange.ts';
 
@@ -17,6 +18,7 @@ export interface Exchanges {
   readonly exchange: Exchange;
   readonly tokenExchange: TokenExchange;
   readonly clientCredentials: ClientCredentials;
+  readonly exchangeResults: ExchangeResults;
 }
 
 /** A grant of another module. */
@@ -50,8 +52,10 @@ function issue(
   body: contract.ExchangeBody,
   { credential, clientIp }: Presented,
 ): Promise<IssuedSecret> {
-  if (body.grant_type === contract.clientCredentialsGrant)
-    return exchanges.clientCredentials.issue(clientOf(body, credential), clientIp);
+  if (body.grant_type === contract.clientCredentialsGrant) {
+    const { clientCredentials, exchangeResults } = exchanges;
+    return exchangeResults.record('client_credentials', clientCredentials.issue(clientOf(body, credential), clientIp));
+  }
   // Only the token authenticates the client. A credential that is ignored would seem to.
   if (credential.kind !== 'none')
     throw invalid('Send no Authorization or X-API-Key header. The assertion or identity token is the credential.');
@@ -69,15 +73,16 @@ function issue(
 
 /** RFC 7523 section 2.1. @throws DomainError `invalid_request`, `invalid_scope`, and those of the exchanges */
 function bearer(
-  { exchange, tokenExchange }: Exchanges,
+  { exchange, tokenExchange, exchangeResults }: Exchanges,
   { assertion = '', client_id: clientId = '', scope = '' }: contract.ExchangeBody,
   clientIp: string,
 ): Promise<IssuedSecret> {
   if (scope !== '') throw new DomainError('invalid_scope');
   if (assertion === '') throw invalid('The parameter assertion is missing.');
   // An assertion of a public key names its API key, so its client needs no client_id (RFC 7523 section 3.1).
-  if (clientId === '' || isAssertion(assertion)) return exchange.exchange(assertion, clientIp);
-  return tokenExchange.exchange({ token: assertion, clientId, clientIp });
+  if (clientId === '' || isAssertion(assertion))
+    return exchangeResults.record('public_key', exchange.exchange(assertion, clientIp));
+  return exchangeResults.record('jwt_bearer', tokenExchange.exchange({ token: assertion, clientId, clientIp }));
 }
 
 /**
@@ -86,7 +91,7 @@ function bearer(
  *   `too_many_exchanges`, `unavailable`
  */
 async function exchanged(
-  { tokenExchange }: Exchanges,
+  { tokenExchange, exchangeResults }: Exchanges,
   body: contract.ExchangeBody,
   clientIp: string,
 ): Promise<IssuedSecret> {
@@ -107,7 +112,7 @@ async function exchanged(
   if (token === '') throw invalid('The parameter subject_token is missing.');
   if (type !== jwt && type !== idToken) throw invalid(`The subject_token_type must be ${jwt} or ${idToken}.`);
   try {
-    return await tokenExchange.exchange({ token, clientId, clientIp });
+    return await exchangeResults.record('token_exchange', tokenExchange.exchange({ token, clientId, clientIp }));
   } catch (error) {
     if (error instanceof DomainError && error.code === 'invalid_grant')
       throw invalid(contract.errors.invalid_grant.meaning);

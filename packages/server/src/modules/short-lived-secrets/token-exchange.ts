@@ -10,7 +10,7 @@ import { expiryTime } from '../../foundation/clock.ts';
 import type { Core } from '../../foundation/core.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import type { DomainError } from '../../foundation/errors.ts';
 import { numberIdOf } from '../../foundation/number-id.ts';
 import { AddressRanges } from '../api-keys/addresses.ts';
 import type { Environments } from '../api-keys/environments.ts';
@@ -20,6 +20,7 @@ import { matches } from '../issuers/matching.ts';
 import { findIssuer, type IssuerRow } from '../issuers/store.ts';
 import { isTokenUsed, useTokenTx, type UsedToken } from '../issuers/used-tokens-store.ts';
 import { countClientExchangeTx } from '../rate-limits/exchange-limits.ts';
+import { ExchangeRejected } from './exchange-results.ts';
 import { findTrustStates, type TrustState } from './exchange-store.ts';
 import {
   currentOf,
@@ -36,14 +37,6 @@ import { recordKeyTokenTx } from './key-token-store.ts';
 import { acceptedRow, recordRejected, rejectedRow } from './key-tokens.ts';
 import { insertBoundedShortLivedTx, lockKeyForExchangeTx } from './store.ts';
 
-/** For the log of the operator. The response is the same for each reason. */
-export interface TokenRejected {
-  /** `token`: its signature, algorithm, lifetime or times. */
-  readonly reason: 'format' | 'key_unknown' | 'issuer' | 'audience' | 'token' | 'changed' | TokenRejection;
-  /** As the request names it. */
-  readonly keyId?: number;
-}
-
 export interface TokenExchangeOptions extends Core {
   /** Of API keys. */
   readonly hash: KeyedHash;
@@ -52,7 +45,6 @@ export interface TokenExchangeOptions extends Core {
   readonly identityTokens: Pick<IdentityTokens, 'parse' | 'verify'>;
   /** Undefined if exchanges are not limited. */
   readonly bucketHash: KeyedHash | undefined;
-  readonly onRejected?: (rejection: TokenRejected) => void;
 }
 
 export interface TokenRequest {
@@ -103,9 +95,9 @@ export class TokenExchange {
   async exchange({ token: text, clientId, clientIp }: TokenRequest): Promise<IssuedSecret> {
     const token = this.#options.identityTokens.parse(text);
     const keyId = numberIdOf(clientId);
-    if (!token || keyId === undefined) throw this.#reject('format');
+    if (!token || keyId === undefined) throw new ExchangeRejected('identity_token', 'format');
     const state = await this.#reader.read(keyId);
-    if (!state) throw this.#reject('key_unknown', keyId);
+    if (!state) throw new ExchangeRejected('identity_token', 'key_unknown', keyId);
     const now = expiryTime(this.#options.clock, state.readAt);
     const request = { keyId, state, clientIp, now };
     const proved = await this.#prove(token, request);
@@ -122,9 +114,10 @@ export class TokenExchange {
    */
   async #prove(token: ParsedToken, { keyId, state, clientIp, now }: Request): Promise<Proved> {
     const ofIssuer = candidatesOf(state, now).filter(({ trust }) => trust.issuer === token.issuer);
-    if (ofIssuer.length === 0) throw this.#reject('issuer', keyId);
+    if (ofIssuer.length === 0) throw new ExchangeRejected('identity_token', 'issuer', keyId);
     const candidates = ofIssuer.filter(({ trust }) => trust.audience === token.audience);
-    if (candidates.length === 0 || !this.#audiences.has(token.audience)) throw this.#reject('audience', keyId);
+    if (candidates.length === 0 || !this.#audiences.has(token.audience))
+      throw new ExchangeRejected('identity_token', 'audience', keyId);
     let proved: Proved | undefined;
     for (const { trust, issuerId, prover } of candidates) {
       const verified = proved?.issuer.id === issuerId ? proved : await this.#verify(token, issuerId, { now, clientIp });
@@ -135,7 +128,7 @@ export class TokenExchange {
       if (isMatching) return found;
       proved ??= found;
     }
-    if (!proved) throw this.#reject('token', keyId);
+    if (!proved) throw new ExchangeRejected('identity_token', 'token', keyId);
     return proved;
   }
 
@@ -174,25 +167,23 @@ export class TokenExchange {
     const { token, issuer, prover } = proved;
     const { secret, stored } = newSecret(hash);
     const row = { hash: stored, keyId, issuedBy: prover.lookup, issuer, now, expiresAt };
-    let isRival = false;
-    const issued = db.transaction(async (tx) => {
-      const [, isInserted, isFirst] = await allInOrder([
-        lockKeyForExchangeTx(tx, keyId),
-        insertBoundedShortLivedTx(tx, row),
-        used ? useTokenTx(tx, used) : true,
-        bucketHash && countClientExchangeTx(tx, bucketHash, keyId, now),
-        recordKeyTokenTx(tx, keyId, acceptedRow(issuer.url, token.claims, now)),
-      ]);
-      isRival = isInserted && !isFirst;
-      // Rolls everything back.
-      if (!isInserted || !isFirst) throw new DomainError('invalid_grant');
-    });
     try {
-      await issued;
+      await db.transaction(async (tx) => {
+        const [, isInserted, isFirst] = await allInOrder([
+          lockKeyForExchangeTx(tx, keyId),
+          insertBoundedShortLivedTx(tx, row),
+          used ? useTokenTx(tx, used) : true,
+          bucketHash && countClientExchangeTx(tx, bucketHash, keyId, now),
+          recordKeyTokenTx(tx, keyId, acceptedRow(issuer.url, token.claims, now)),
+        ]);
+        // Each error rolls everything back.
+        if (!isInserted) throw new ExchangeRejected('identity_token', 'changed', keyId);
+        if (!isFirst) throw new ExchangeRejected('identity_token', 'used', keyId);
+      });
     } catch (error) {
-      if (!(error instanceof DomainError && error.code === 'invalid_grant')) throw error;
-      if (isRival) throw await this.#rejectProved(proved, request, 'used');
-      throw this.#reject('changed', keyId);
+      throw error instanceof ExchangeRejected && error.reason === 'used'
+        ? await this.#rejectProved(proved, request, 'used')
+        : error;
     }
     return { secret, expiresInSeconds: secondsUntil(expiresAt, now) };
   }
@@ -205,12 +196,7 @@ export class TokenExchange {
   ): Promise<DomainError> {
     const row = rejectedRow(issuer.url, { claims: token.claims, trusted: trust.claims }, reason, now);
     await recordRejected(this.#options.db, keyId, row);
-    return this.#reject(reason, keyId);
-  }
-
-  #reject(reason: TokenRejected['reason'], keyId?: number): DomainError {
-    this.#options.onRejected?.(keyId === undefined ? { reason } : { reason, keyId });
-    return new DomainError('invalid_grant');
+    return new ExchangeRejected('identity_token', reason, keyId);
   }
 }
 

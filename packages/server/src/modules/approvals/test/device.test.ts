@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits, userCodeLetters } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
-import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { errorOf, newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
 import { bearer, operator } from '../../../../test-kit/new-app.ts';
@@ -72,7 +72,7 @@ testOnBoth('a program gets an API key that a person has approved and narrowed', 
   assert.equal(at.app.logLines.join('').includes(String(key)), false, 'the log has no secret');
 });
 
-testOnBoth('a program that polls too fast is told to slow down, and gets its key all the same', async () => {
+test('a program that polls too fast is told to slow down, and gets its key all the same', async () => {
   await using at = await newDeviceClient();
   const { device_code: deviceCode, user_code: code } = await at.begin();
   await assertPoll(at, deviceCode, 'authorization_pending');
@@ -114,7 +114,7 @@ testOnBoth('a lost response: the same device code replaces the secret of an unus
   await assertPoll(at, unused, 'invalid_grant');
 });
 
-testOnBoth('a key that was changed, or whose secret leaked, keeps its secret', async () => {
+test('a key that was changed, or whose secret leaked, keeps its secret', async () => {
   await using at = await newDeviceClient();
   const deviceCode = await at.approved();
   const { key_id: keyId } = await at.fetch(deviceCode);
@@ -129,7 +129,7 @@ testOnBoth('a key that was changed, or whose secret leaked, keeps its secret', a
   await assertPoll(at, deleted, 'invalid_grant');
 });
 
-testOnBoth('a taken nickname gets a number', async () => {
+test('a taken nickname gets a number', async () => {
   await using at = await newDeviceClient();
   const long = 'é'.repeat(limits.nicknameCodePointsMax);
   for (const [given, got] of [
@@ -217,7 +217,7 @@ testOnBoth('an approval ends with its session, with the account and with the pro
   await assertPoll(at, last.device_code, 'invalid_grant');
 });
 
-testOnBoth('codes expire after 10 minutes', async () => {
+test('codes expire after 10 minutes', async () => {
   await using at = await newDeviceClient();
   const pending = await at.begin();
   const approved = await at.approved();
@@ -227,7 +227,7 @@ testOnBoth('codes expire after 10 minutes', async () => {
   assertRejected(await at.send('lookup', { code: pending.user_code }), 'approval_not_found');
 });
 
-testOnBoth('the requests that are rejected', async () => {
+test('the requests that are rejected', async () => {
   await using at = await newDeviceClient();
   const { device_code: deviceCode, user_code: code } = await at.begin();
   const table: [what: string, answer: Awaited<ReturnType<DeviceClient['poll']>>, status: number, error: string][] = [
@@ -256,7 +256,14 @@ testOnBoth('the requests that are rejected', async () => {
   assertRejected(await at.send(path, { code }), 'reauth_required');
 });
 
-testOnBoth('a program may request some of its scopes', async () => {
+test('without a console, no request begins', async () => {
+  await using at = await newDeviceClient({ environment: { KEYREEVE_CONSOLE: 'off' } });
+  const { status, json } = await at.tryBegin();
+  const error_description = 'Nobody can approve a request: the console is off.';
+  assert.deepEqual([status, json], [401, { error: 'invalid_client', error_description }]);
+});
+
+test('a program may request some of its scopes', async () => {
   await using at = await newDeviceClient();
   const begun = await at.begin({ scope: 'orders:write' });
   assert.deepEqual((await at.lookUp(begun.user_code)).scopes, ['orders:write']);
@@ -287,7 +294,7 @@ testOnBoth('an account that must enrol a second factor first approves nothing, a
   );
 });
 
-testOnBoth('a clock that jumps ends requests, and never prolongs them or the minute for a lost response', async () => {
+test('a clock that jumps ends requests, and never prolongs them or the minute for a lost response', async () => {
   await using at = await newDeviceClient();
   const day = 86_400;
   const { device_code: pending, user_code: code } = await at.begin();
@@ -314,7 +321,7 @@ testOnBoth('a clock that jumps ends requests, and never prolongs them or the min
   assert.equal(await at.isAccepted(key), true);
 });
 
-testOnBoth('events, webhooks and metrics have what happened to a request', async () => {
+test('events, webhooks and metrics have what happened to a request', async () => {
   await using at = await newDeviceClient();
   const deviceCode = await at.approved();
   const { key_id: keyId } = await at.fetch(deviceCode);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { issuerAlgorithms, limits } from '@keyreeve/contract';
 import { newIdentityIssuer, newIssuerKey } from '../../../../test-kit/identity-issuer.ts';
 import { tokenShapes, type ShapeName } from '../../../../test-kit/identity-claims.ts';
-import { IdentityTokens } from '../identity-tokens.ts';
+import { IdentityTokens, type ParsedToken } from '../identity-tokens.ts';
 import { keySetsFor, rowOf } from './issuer-kit.ts';
 
 const audience = 'https://keys.example.com';
@@ -66,21 +66,41 @@ test('times are accepted with a skew of a minute', async () => {
   );
 });
 
-test('signatures of one client wait behind those of others, and too many are rejected', async () => {
+test('a flood of one client IP range delays other ranges and issuers by few signatures, and more than its share is rejected', async () => {
   await using issuer = await newIdentityIssuer({ clock, audience });
   const tokens = new IdentityTokens(keySetsFor(issuer));
-  const row = rowOf(issuer);
-  const token = tokens.parse(issuer.token('gitlab'));
-  assert.ok(token);
-  await tokens.verify(token, row, { now, clientIp });
-  const flood = Array.from({ length: 200 }, () => codeOf(tokens.verify(token, row, { now, clientIp })));
-  // Of another client: its turn comes although the flood was first.
-  const another = codeOf(tokens.verify(token, row, { now, clientIp: '198.51.100.1' }));
+  const [row, otherRow] = [rowOf(issuer), rowOf(issuer, { id: 2 })];
+  const valid = tokens.parse(issuer.token('gitlab'));
+  const invalid = tokens.parse(
+    issuer.token('gitlab', { signer: { ...newIssuerKey('RS256'), kid: issuer.keys[0]!.kid } }),
+  );
+  assert.ok(valid && invalid);
+  for (const one of [row, otherRow]) await tokens.verify(valid, one, { now, clientIp });
+  const started: string[] = [];
+  /** Notes when the verification of its signature starts. */
+  const noting = (by: string, token: ParsedToken): ParsedToken => ({
+    ...token,
+    get signature() {
+      started.push(by);
+      return token.signature;
+    },
+  });
+  const flood = Array.from({ length: 200 }, (_, index) =>
+    codeOf(tokens.verify(noting('flood', invalid), row, { now, clientIp: `2001:db8::${index}` })),
+  );
+  const others = [
+    codeOf(tokens.verify(noting('range', valid), row, { now, clientIp: '2001:db8:0:1::1' })),
+    codeOf(tokens.verify(noting('issuer', valid), otherRow, { now, clientIp: '2001:db8::1' })),
+  ];
   const codes = await Promise.all(flood);
-  assert.equal(await another, 'accepted');
-  const waiting = limits.identityTokenChecksPerOwnerMax + limits.identityTokenChecksMax;
-  assert.equal(codes.filter((code) => code === 'accepted').length, waiting);
-  assert.equal(codes.filter((code) => code === 'too_many_in_progress').length, 200 - waiting);
+  assert.deepEqual(await Promise.all(others), ['accepted', 'accepted']);
+  const { identityTokenChecksMax: running, identityTokenChecksPerOwnerMax: waiting } = limits;
+  const counted = Object.groupBy(codes, (code) => code);
+  assert.equal(counted['refused']?.length, running + waiting);
+  assert.equal(counted['too_many_in_progress']?.length, 200 - running - waiting);
+  assert.deepEqual(tokens.counts, { valid: 4, invalid: running + waiting });
+  // The flood came first, and has one turn before each of the others.
+  assert.deepEqual(started.slice(0, running + 3), [...Array<string>(running + 1).fill('flood'), 'range', 'issuer']);
 });
 
 const codeOf = (verification: Promise<unknown>): Promise<string> =>

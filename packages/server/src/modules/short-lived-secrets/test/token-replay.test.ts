@@ -88,6 +88,8 @@ test('a key with a trust exchanges at most 1,200 tokens in a minute, and rejecte
   const refused = await at.exchange(token);
   assert.equal(oauthErrorOf(refused), 'too_many_exchanges');
   assert.equal(refused.status, 429);
+  const { accepted, claims, limited } = at.app.service.services.exchangeResults.counts.jwt_bearer;
+  assert.deepEqual([accepted, claims, limited], [2, 1, 1]);
   at.clock.advance({ seconds: 60 });
   assert.equal((await at.exchange(token)).status, 200);
 });
