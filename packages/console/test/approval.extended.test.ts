@@ -17,6 +17,8 @@ const test = consoleTests();
 const heading = (page: Page, name: string): Promise<void> => page.getByRole('heading', { level: 1, name }).waitFor();
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const tenMinutes = 600;
+/** What the page shows in these tests does not depend on the database. */
+const once = { databases: ['sqlite'] } as const;
 
 const poll = ({ service }: TestApp, deviceCode: string) =>
   service.services.deviceRequests.poll({ clientId: program.id, deviceCode });
@@ -81,51 +83,63 @@ test('by keyboard: the code of a link is confirmed, the right narrowed, and the 
   assert.equal(status, 401);
 });
 
-test('by keyboard: a typed code, and a denial, after which the program gets no key', async (site) => {
-  const visitor = await site.openSignedIn({ colorScheme: 'dark', locale: 'de-DE', width: 320, height: 640 });
-  const { page } = visitor;
-  const { user_code: code, device_code: deviceCode } = await beginSignIn(site.app);
-  const keyboard = new Keyboard(page);
-  await visitor.goto('/console/device');
-  await keyboard.assertFocused(page.getByLabel('Code'), 'the first field');
-  await keyboard.type(page.getByLabel('Code'), code);
-  await keyboard.key('Enter');
-  await heading(page, 'Acme CLI genehmigen?');
-  await keyboard.press(button(page, 'Ablehnen'));
-  await heading(page, 'Das Programm wurde abgelehnt');
-  await keyboard.assertFocused(page.locator('h1'), 'the heading');
-  await assert.rejects(poll(site.app, deviceCode), refusal('access_denied'));
-  await keyboard.press(button(page, 'Anderen Code eingeben'));
-  await keyboard.assertFocused(page.getByLabel('Code'), 'the first field');
-});
+test(
+  'by keyboard: a typed code, and a denial, after which the program gets no key',
+  async (site) => {
+    const visitor = await site.openSignedIn({ colorScheme: 'dark', locale: 'de-DE', width: 320, height: 640 });
+    const { page } = visitor;
+    const { user_code: code, device_code: deviceCode } = await beginSignIn(site.app);
+    const keyboard = new Keyboard(page);
+    await visitor.goto('/console/device');
+    await keyboard.assertFocused(page.getByLabel('Code'), 'the first field');
+    await keyboard.type(page.getByLabel('Code'), code);
+    await keyboard.key('Enter');
+    await heading(page, 'Acme CLI genehmigen?');
+    await keyboard.press(button(page, 'Ablehnen'));
+    await heading(page, 'Das Programm wurde abgelehnt');
+    await keyboard.assertFocused(page.locator('h1'), 'the heading');
+    await assert.rejects(poll(site.app, deviceCode), refusal('access_denied'));
+    await keyboard.press(button(page, 'Anderen Code eingeben'));
+    await keyboard.assertFocused(page.getByLabel('Code'), 'the first field');
+  },
+  once,
+);
 
-test('a person can take an approval back until the program has its key', async (site) => {
-  const { page, deviceCode } = await openReview(site);
-  await button(page, 'Approve').click();
-  await button(page, 'Take the approval back').click();
-  await heading(page, 'The program was denied');
-  await assert.rejects(poll(site.app, deviceCode), refusal('access_denied'));
-});
+test(
+  'a person can take an approval back until the program has its key',
+  async (site) => {
+    const { page, deviceCode } = await openReview(site);
+    await button(page, 'Approve').click();
+    await button(page, 'Take the approval back').click();
+    await heading(page, 'The program was denied');
+    await assert.rejects(poll(site.app, deviceCode), refusal('access_denied'));
+  },
+  once,
+);
 
-test('the link of another person leads to no request', async (site) => {
-  const visitor = await site.openSignedIn();
-  const { page } = visitor;
-  visitor.expectStatus(404);
-  await visitor.goto('/console/device#wdjbmjht');
-  await button(page, 'It shows another code').click();
-  await heading(page, 'Do not continue');
-  assert.deepEqual(
-    visitor.requests.filter((request) => request.includes('approvals')),
-    [],
-  );
-  // A link that is opened in the same tab.
-  await page.evaluate(`location.hash = '#BBBB-BBBB'`);
-  await button(page, 'My terminal shows this code').click();
-  await page.getByRole('alert').filter({ hasText: 'No program waits with this code.' }).waitFor();
-  // No text of the link is shown but a code.
-  await page.evaluate(`location.hash = '#call-0800-111-222'`);
-  await page.getByLabel('Code').waitFor();
-});
+test(
+  'the link of another person leads to no request',
+  async (site) => {
+    const visitor = await site.openSignedIn();
+    const { page } = visitor;
+    visitor.expectStatus(404);
+    await visitor.goto('/console/device#wdjbmjht');
+    await button(page, 'It shows another code').click();
+    await heading(page, 'Do not continue');
+    assert.deepEqual(
+      visitor.requests.filter((request) => request.includes('approvals')),
+      [],
+    );
+    // A link that is opened in the same tab.
+    await page.evaluate(`location.hash = '#BBBB-BBBB'`);
+    await button(page, 'My terminal shows this code').click();
+    await page.getByRole('alert').filter({ hasText: 'No program waits with this code.' }).waitFor();
+    // No text of the link is shown but a code.
+    await page.evaluate(`location.hash = '#call-0800-111-222'`);
+    await page.getByLabel('Code').waitFor();
+  },
+  once,
+);
 
 test(
   'a code expires at its time by the clock of the server, whatever the clock of the browser shows',
@@ -227,63 +241,75 @@ test('after the end of the session and another sign-in, the person continues wit
   assert.deepEqual([nickname, scopes, expiresInSeconds], ['laptop', ['orders:write'], 3_600]);
 });
 
-test('another person who signs in then has to confirm the code', async (site) => {
-  const { user_code: code } = await beginSignIn(site.app);
-  const visitor = await site.openSignedIn();
-  const { page } = visitor;
-  visitor.expectStatus(401);
-  await visitor.goto(`/console/device#${code}`);
-  await button(page, 'My terminal shows this code').click();
-  await heading(page, 'Approve Acme CLI?');
-  await site.app.service.services.accounts.endSessions(operator, await idOf(site.app, visitor.email));
-  await button(page, 'Deny').click();
-  await heading(page, 'Sign in');
-  const { email } = await site.app.createAccount();
-  await signIn(page, email);
-  await button(page, 'My terminal shows this code').waitFor();
-});
+test(
+  'another person who signs in then has to confirm the code',
+  async (site) => {
+    const { user_code: code } = await beginSignIn(site.app);
+    const visitor = await site.openSignedIn();
+    const { page } = visitor;
+    visitor.expectStatus(401);
+    await visitor.goto(`/console/device#${code}`);
+    await button(page, 'My terminal shows this code').click();
+    await heading(page, 'Approve Acme CLI?');
+    await site.app.service.services.accounts.endSessions(operator, await idOf(site.app, visitor.email));
+    await button(page, 'Deny').click();
+    await heading(page, 'Sign in');
+    const { email } = await site.app.createAccount();
+    await signIn(page, email);
+    await button(page, 'My terminal shows this code').waitFor();
+  },
+  once,
+);
 
-test('the code of a link survives a sign-in with a second factor, and a reload', async (site) => {
-  const { account, secret } = await newEnrolledAccount(site.app);
-  const { user_code: code } = await beginSignIn(site.app);
-  const visitor = await site.open();
-  visitor.expectStatus(401);
-  const { page } = visitor;
-  await visitor.goto(`/console/device#${code}`);
-  await signIn(page, account.email);
-  await page.getByLabel('One-time code').fill(codeAt(secret, site.app.clock.now()));
-  await button(page, 'Sign in').click();
-  assert.equal(await page.locator('.user-code').innerText(), code);
-  await page.reload();
-  assert.equal(await page.locator('.user-code').innerText(), code);
-  assert.equal(
-    visitor.requests.some((request) => request.includes(code)),
-    false,
-    'no request has the code in its URL',
-  );
-});
+test(
+  'the code of a link survives a sign-in with a second factor, and a reload',
+  async (site) => {
+    const { account, secret } = await newEnrolledAccount(site.app);
+    const { user_code: code } = await beginSignIn(site.app);
+    const visitor = await site.open();
+    visitor.expectStatus(401);
+    const { page } = visitor;
+    await visitor.goto(`/console/device#${code}`);
+    await signIn(page, account.email);
+    await page.getByLabel('One-time code').fill(codeAt(secret, site.app.clock.now()));
+    await button(page, 'Sign in').click();
+    assert.equal(await page.locator('.user-code').innerText(), code);
+    await page.reload();
+    assert.equal(await page.locator('.user-code').innerText(), code);
+    assert.equal(
+      visitor.requests.some((request) => request.includes(code)),
+      false,
+      'no request has the code in its URL',
+    );
+  },
+  once,
+);
 
-test('a person whose account must have a second factor sets one up, and continues with the code', async (site) => {
-  const { app } = site;
-  const { user_code: code } = await beginSignIn(app);
-  const { email } = await app.createAccount();
-  const visitor = await site.open();
-  await signInByCookie(visitor.context, email);
-  await app.service.services.accounts.requireSecondFactor(operator, await idOf(app, email), true);
-  const { page } = visitor;
-  await visitor.goto(`/console/device#${code}`);
-  await page.getByText('Your account requires a second factor.').waitFor();
-  await button(page, 'Set up an authenticator app').click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Current password').fill(goodPassword);
-  await dialog.locator('[type=submit]').click();
-  const secret = await dialog.getByLabel('Secret', { exact: true }).inputValue();
-  await dialog.getByLabel('Six-digit code').fill(codeAt(secret.replaceAll(' ', ''), app.clock.now()));
-  await dialog.locator('[type=submit]').click();
-  await page.getByLabel('I have stored them').check();
-  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
-  assert.equal(await page.locator('.user-code').innerText(), code);
-});
+test(
+  'a person whose account must have a second factor sets one up, and continues with the code',
+  async (site) => {
+    const { app } = site;
+    const { user_code: code } = await beginSignIn(app);
+    const { email } = await app.createAccount();
+    const visitor = await site.open();
+    await signInByCookie(visitor.context, email);
+    await app.service.services.accounts.requireSecondFactor(operator, await idOf(app, email), true);
+    const { page } = visitor;
+    await visitor.goto(`/console/device#${code}`);
+    await page.getByText('Your account requires a second factor.').waitFor();
+    await button(page, 'Set up an authenticator app').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Current password').fill(goodPassword);
+    await dialog.locator('[type=submit]').click();
+    const secret = await dialog.getByLabel('Secret', { exact: true }).inputValue();
+    await dialog.getByLabel('Six-digit code').fill(codeAt(secret.replaceAll(' ', ''), app.clock.now()));
+    await dialog.locator('[type=submit]').click();
+    await page.getByLabel('I have stored them').check();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+    assert.equal(await page.locator('.user-code').innerText(), code);
+  },
+  once,
+);
 
 test(
   'too many wrong codes show when the next one is possible',
