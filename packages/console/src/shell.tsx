@@ -56,6 +56,7 @@ const Palette = lazyPart(async () => {
   ]);
   return component;
 });
+const ApprovalPage = lazyPage(async () => (await import('./pages/approval/load.ts')).load());
 const CreateKeyDialog = lazyPart(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
@@ -195,6 +196,7 @@ function SignedIn() {
             <Route path={`${root}/service-accounts/:id/keys/:keyId`} component={ServiceAccountKeyPage} />
             <Route path={`${root}/security`} component={SecurityPage} />
             <Route path={`${root}/account`} component={AccountPage} />
+            <Route path={`${root}/device`} component={ApprovalPage} />
             <Route path={`${root}/admin/*`} component={ForAdministrators} />
             <Route path={`${root}/sign-in`} component={ToStart} />
             <Route path={`${root}/sign-up`} component={ToStart} />

@@ -54,7 +54,13 @@ test('the sign-in and the list of keys load at most four files, 39 kB of scripts
 for (const [pages, name, bytesMax] of [
   ['the pages beyond the list of keys load at most 21 kB more', 'further-pages.js', 21_000],
   ['the parts about keys with a trust, with what other pages share, load at most 10 kB more', 'parts.js', 10_000],
-  ['the texts about keys with a trust load at most 2 kB more', 'en-trust.js', 2_000],
+  ['the texts about rotations and keys with a trust load at most 2 kB more', 'en-trust.js', 2_000],
+  [
+    'the page on which a person approves a program, with what other pages share, loads at most 10 kB more',
+    'load.js',
+    10_000,
+  ],
+  ['the texts of this page load at most 1.5 kB more', 'en-approval.js', 1_500],
   ['the pages of administrators load at most 30 kB more', 'administration.js', 30_000],
   [
     'further pages of administrators, with what other pages share, load at most 18 kB more',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allRoutes, errorsOf, type FieldCode } from '@keyreeve/contract';
 import { enAdmin } from '../src/text/en-admin.ts';
+import { enApproval } from '../src/text/en-approval.ts';
 import { en } from '../src/text/en.ts';
 
 /** Errors of requests that the console does not send: without its session, not of its form, or of other kinds of clients. */
@@ -28,7 +29,7 @@ test('every error of a request of the console has a sentence', () => {
   );
   assert.ok(routes.length > 60);
   const codes = new Set(routes.flatMap((route) => errorsOf(route)));
-  const known = [...Object.keys(en.problems), ...Object.keys(enAdmin.problems), ...ofOtherClients];
+  const known = [en, enAdmin, enApproval].flatMap(({ problems }) => Object.keys(problems)).concat(ofOtherClients);
   assert.deepEqual(
     [...codes].filter((code) => !known.includes(code)),
     [],

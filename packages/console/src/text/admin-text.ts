@@ -1,6 +1,6 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
 import { translationIn, type ServerSentences } from './server-sentences.ts';
-import { loadLater, locale } from './text.ts';
+import { loadLater, locale, textsIn } from './text.ts';
 import type { AdminTexts } from './texts.ts';
 
 /** Defined before the first of these pages is rendered. */
@@ -16,7 +16,13 @@ export const loadAdminTexts = (): Promise<void> => loadLater(load);
 
 async function load(): Promise<void> {
   serverSentences = [];
-  if (/^de/i.test(locale)) ({ deAdmin: adminText, serverSentences } = await import('./de-admin.ts'));
-  else ({ enAdmin: adminText } = await import('./en-admin.ts'));
-  if (locale === 'en-XA' || locale === 'ar-XB') adminText = (await import('./pseudo.ts')).pseudo(adminText);
+  adminText = await textsIn<AdminTexts>(
+    locale,
+    async () => (await import('./en-admin.ts')).enAdmin,
+    async () => {
+      const german = await import('./de-admin.ts');
+      ({ serverSentences } = german);
+      return german.deAdmin;
+    },
+  );
 }

@@ -9,6 +9,7 @@ import { mail } from './de/admin/mail.ts';
 import { managementKeys } from './de/admin/management-keys.ts';
 import { overview } from './de/admin/overview.ts';
 import { problems } from './de/admin/problems.ts';
+import { programs } from './de/admin/programs.ts';
 import { protect } from './de/admin/protect.ts';
 import { scopes } from './de/admin/scopes.ts';
 import { webhooks } from './de/admin/webhooks.ts';
@@ -29,6 +30,7 @@ export const deAdmin: AdminTexts = {
   scopes,
   mail,
   issuers,
+  programs,
   jobs,
   managementKeys,
   signingKeys,

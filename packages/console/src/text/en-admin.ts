@@ -9,6 +9,7 @@ import { mail } from './en/admin/mail.ts';
 import { managementKeys } from './en/admin/management-keys.ts';
 import { overview } from './en/admin/overview.ts';
 import { problems } from './en/admin/problems.ts';
+import { programs } from './en/admin/programs.ts';
 import { protect } from './en/admin/protect.ts';
 import { scopes } from './en/admin/scopes.ts';
 import { webhooks } from './en/admin/webhooks.ts';
@@ -26,6 +27,7 @@ export const enAdmin = {
   scopes,
   mail,
   issuers,
+  programs,
   jobs,
   managementKeys,
   signingKeys,

@@ -13,4 +13,4 @@ function change(tree: Tree): Tree {
   return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, change(part)]));
 }
 
-export const pseudo = <T extends { readonly [area: string]: Tree }>(texts: T): T => change(texts) as T;
+export const pseudo = <T extends object>(texts: T): T => change(texts as unknown as Tree) as T;

@@ -23,6 +23,16 @@ export async function loadLater(load: () => Promise<void>): Promise<void> {
   await load();
 }
 
+/** @param language BCP 47 @param en loads the texts in English @param de the same in German */
+export async function textsIn<T extends object>(
+  language: string,
+  en: () => Promise<T>,
+  de: () => Promise<T>,
+): Promise<T> {
+  const texts = await (textsOf(language) === 'de' ? de() : en());
+  return language === 'en-XA' || language === 'ar-XB' ? (await import('./pseudo.ts')).pseudo(texts) : texts;
+}
+
 /** In the language that the person has chosen. */
 export async function reloadTexts(): Promise<void> {
   await loadTexts();
@@ -33,8 +43,11 @@ export async function reloadTexts(): Promise<void> {
 /** @param preferred the languages of the browser */
 export async function loadTexts(preferred: readonly string[] = navigator.languages): Promise<void> {
   const known = languageOf(preferred);
-  const texts: Texts = textsOf(known) === 'de' ? (await import('./de.ts')).de : (await import('./en.ts')).en;
-  text = known === 'en-XA' || known === 'ar-XB' ? (await import('./pseudo.ts')).pseudo(texts) : texts;
+  text = await textsIn<Texts>(
+    known,
+    async () => (await import('./en.ts')).en,
+    async () => (await import('./de.ts')).de,
+  );
   locale = known;
   document.documentElement.lang = locale;
   document.documentElement.dir = known === 'ar-XB' ? 'rtl' : 'ltr';

@@ -1,5 +1,6 @@
 /** The types of the texts of a language: the members of the English texts. */
 import type { enAdmin } from './en-admin.ts';
+import type { enApproval } from './en-approval.ts';
 import type { enTrust } from './en-trust.ts';
 import type { en } from './en.ts';
 
@@ -11,4 +12,5 @@ export type Translated<T> = T extends string
     : { readonly [K in keyof T]: Translated<T[K]> };
 export type Texts = Translated<typeof en>;
 export type AdminTexts = Translated<typeof enAdmin>;
+export type ApprovalTexts = Translated<typeof enApproval>;
 export type TrustTexts = Translated<typeof enTrust>;

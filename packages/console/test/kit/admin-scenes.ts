@@ -1,5 +1,6 @@
 /** Every page of administrators in each of its states, and their dialogs. */
 import { accountDialogScenes, accountPageScenes } from './admin-account-scenes.ts';
+import { programDialogScenes, programPageScenes } from './approval-scenes.ts';
 import { issuerDialogScenes, issuerPageScenes } from './admin-issuer-scenes.ts';
 import { webhookDialogScenes, webhookPageScenes } from './admin-webhook-scenes.ts';
 import { overviewScenes } from './admin-overview-scenes.ts';
@@ -26,6 +27,7 @@ export const adminPageScenes: readonly Scene[] = [
   ...accountPageScenes,
   ...webhookPageScenes,
   ...issuerPageScenes,
+  ...programPageScenes,
   ...dataPages.flatMap((page) => ofDataPage({ ...page, as: 'administrator' })),
   scene('admin-accounts-no-match', '/console/admin/accounts?search=no-account-has-this-name', noMatch),
   scene(
@@ -48,6 +50,7 @@ export const adminDialogScenes: readonly Scene[] = [
   ...accountDialogScenes,
   ...webhookDialogScenes,
   ...issuerDialogScenes,
+  ...programDialogScenes,
   scene('admin-account-invite', '/console/admin/accounts', opening('main .button.primary')),
   scene('admin-key-delete', '/console/admin/keys?search=billing', async (page) => {
     await page.locator('main td .button').first().click();

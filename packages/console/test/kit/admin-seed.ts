@@ -9,6 +9,7 @@ import { queueOf } from '../../../server/src/modules/webhooks/store.ts';
 import { goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 import { addIssuer } from '../../../server/test-kit/issuers.ts';
 import { findIssuersFor } from '../../../server/src/modules/issuers/store.ts';
+import { seedPrograms } from './approval-scenes.ts';
 import { seedOverview } from './overview-seed.ts';
 import { hostileTexts, seedAccount, type Seeded } from './seed.ts';
 
@@ -35,6 +36,7 @@ export async function seedAdministration(app: TestApp, administratorEmail: strin
     events: ['account.email_changed'],
   });
   await seedDeliveries(app, webhook.id);
+  await seedPrograms(app);
   await seedMail(app, seeded.email);
   await seedOutbox(app);
   await seedOverview(app, webhook);

@@ -37,6 +37,9 @@ const dataOf = ({ keys }: Seeded): readonly (string | RegExp)[] => [
   // Claims of identity tokens.
   /\b(?:environment|ref|repository_id)\b/,
   'orders:read',
+  // The program of the scenes; `Intl` formats durations.
+  /\bAcme CLI\b|\bacme-cli\b/,
+  /\b\d+ (?:days?|hours?|minutes?)\b/,
   'orders:write',
   /\b(?:krv|acc|ses)_[\w…]+/,
   /Mozilla[/ ]5\.0.*/,

@@ -8,6 +8,7 @@ import type { ContextOptions } from './browser-contexts.ts';
 import type { ConsoleSite } from './console-site.ts';
 import { signInByCookie } from './console-site.ts';
 import { seedAdministration } from './admin-seed.ts';
+import { approvalScenes } from './approval-scenes.ts';
 import { dialogScenes } from './dialog-scenes.ts';
 import { ofDataPage, type DataPage } from './page-states.ts';
 import type { Scene } from './scene.ts';
@@ -19,6 +20,7 @@ const dataPages: readonly DataPage[] = [
   { name: 'key', path: ({ keys }) => `/console/keys/${keys['billing worker']}` },
   { name: 'trust-key', path: ({ keys }) => `/console/keys/${keys['release workflow']}` },
   { name: 'security', path: '/console/security', hasEmpty: true },
+  { name: 'program-key', path: ({ keys }) => `/console/keys/${keys['Acme CLI on laptop']}` },
   { name: 'account', path: '/console/account' },
   { name: 'service-accounts', path: '/console/service-accounts', hasEmpty: true },
   { name: 'service-account', path: ({ serviceId }) => `/console/service-accounts/${serviceId}` },
@@ -42,7 +44,7 @@ const signInScenes: readonly Scene[] = [
   { name: 'not-found', as: 'filled', path: '/console/no/such/page' },
 ];
 
-export const pageScenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage)];
+export const pageScenes: readonly Scene[] = [...signInScenes, ...dataPages.flatMap(ofDataPage), ...approvalScenes];
 /** Of people. `admin-scenes.ts` has those of administrators. */
 export const scenes: readonly Scene[] = [...pageScenes, ...dialogScenes];
 

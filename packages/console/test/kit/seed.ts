@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { recordKeyTokenTx, type KeyTokenRow } from '../../../server/src/modules/short-lived-secrets/key-token-store.ts';
+import { setProgramTx } from '../../../server/src/modules/api-keys/program-key-store.ts';
 import { findIssuersFor } from '../../../server/src/modules/issuers/store.ts';
 import { addIssuer } from '../../../server/test-kit/issuers.ts';
 import { insertKeys } from '../../../server/test-kit/many-rows.ts';
+import { declareProgram, program } from './device.ts';
 import { basic, bearer, goodPassword, operator, type TestApp } from '../../../server/test-kit/new-app.ts';
 
 /** Texts that would do harm if a page used them as HTML, or that could break its layout. */
@@ -43,6 +45,7 @@ const keyRequests = (app: TestApp): readonly Record<string, unknown>[] => [
   { nickname: 'staging', expiresAt: inDays(app, 3) },
   { nickname: 'old laptop' },
   { nickname: 'mobile app' },
+  { nickname: 'Acme CLI on laptop', scopes: ['orders:read'], expiresAt: inDays(app, 30) },
 ];
 
 /** @param language of the sign-in's user agent, which the list of sessions shows */
@@ -71,12 +74,16 @@ export async function seedAccount(app: TestApp, email: string, nicknames: readon
   await insertKeys(app.db, accountId, [
     { id: randomInt(2 ** 47), nickname: directionText, createdAt: app.clock.now(), hint: 'krv_…x7Qa' },
   ]);
+  await declareProgram(app);
+  await app.db.transaction(async (tx) => setProgramTx(tx, keys[ofProgram]!, program.id));
   keys[trusting] = await seedTrust(app, send);
   const service = await app.service.services.serviceAccounts.create(operator, accountId, { name: `${email} backend` });
   await app.service.services.uses.flush();
   return { accountId, email, accessToken, keys, serviceId: service.id };
 }
 
+/** The nickname of a key that a program has made. */
+const ofProgram = 'Acme CLI on laptop';
 /** The nickname of a key with a trust. */
 const trusting = 'release workflow';
 

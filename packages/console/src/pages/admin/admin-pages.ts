@@ -11,6 +11,7 @@ export const adminPages = (): readonly { readonly href: string; readonly label: 
       ['keys', text.general.keys],
       ['scopes', text.keys.scopes],
       ['issuers', adminText.issuers.title],
+      ['programs', adminText.programs.title],
       ['audit', adminText.general.audit],
       ['webhooks', adminText.general.webhooks],
       ['mail', adminText.general.mail],

@@ -25,6 +25,7 @@ provideTrustParts(loadParts);
 
 const furtherPages = () => import('./further-admin-pages.ts');
 const IssuersPage = lazyPage(async () => (await furtherPages()).IssuersPage);
+const ProgramsPage = lazyPage(async () => (await furtherPages()).ProgramsPage);
 const WebhookPage = lazyPage(async () => (await furtherPages()).WebhookPage);
 const WebhooksPage = lazyPage(async () => (await furtherPages()).WebhooksPage);
 
@@ -40,6 +41,7 @@ export const Administration = () => (
         <Route path="/keys" component={AdminKeysPage} />
         <Route path="/scopes" component={ScopesPage} />
         <Route path="/issuers" component={IssuersPage} />
+        <Route path="/programs" component={ProgramsPage} />
         <Route path="/audit" component={AuditPage} />
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/webhooks/:id" component={WebhookPage} />

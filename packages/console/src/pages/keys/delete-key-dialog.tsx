@@ -33,14 +33,19 @@ export function DeletionNotice() {
 const isInUse = (lastUsedAt: string | null): boolean =>
   lastUsedAt !== null && serverNow() - Date.parse(lastUsedAt) < 7 * dayMs;
 
+/** The key of a program is what a sign-in with it has left on a device. */
+export const deletionLabel = ({ program }: Pick<KeyDetails, 'program'>): string =>
+  program ? text.keys.signOut : text.keys.delete;
+
 interface DeleteKeyDialogProps {
   readonly owner: Pick<KeySource, 'get' | 'usage' | 'remove'>;
-  readonly of: Pick<KeyDetails, 'id' | 'nickname' | 'lastUsedAt'>;
+  readonly of: Pick<KeyDetails, 'id' | 'nickname' | 'lastUsedAt' | 'program'>;
   readonly onDeleted: () => void;
   readonly onClose: () => void;
 }
 
-export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDeleted, onClose }: DeleteKeyDialogProps) {
+export function DeleteKeyDialog({ owner, of, onDeleted, onClose }: DeleteKeyDialogProps) {
+  const { id, nickname, lastUsedAt } = of;
   const facts = useResource(async (abort) => {
     const since = new Date(serverNow() - dayMs);
     const [key, usage] = await Promise.all([
@@ -51,8 +56,8 @@ export function DeleteKeyDialog({ owner, of: { id, nickname, lastUsedAt }, onDel
   });
   return (
     <ActionDialog
-      title={text.keys.deleteTitle}
-      submit={text.keys.delete}
+      title={of.program ? text.keys.signOut : text.keys.deleteTitle}
+      submit={deletionLabel(of)}
       kind="danger"
       onClose={onClose}
       act={async () => {

@@ -3,6 +3,7 @@ import { Menu } from '../../parts/menu.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { text } from '../../text/text.ts';
+import { deletionLabel } from './delete-key-dialog.tsx';
 import type { ListedKey } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
 import { ScopeChips } from './scope-chips.tsx';
@@ -16,9 +17,12 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
     nickname: column({
       label: text.keys.nickname,
       cell: (key) => (
-        <a class="row-link nickname" href={pathOf(key)} title={key.nickname}>
-          <bdi>{key.nickname}</bdi>
-        </a>
+        <>
+          <a class="row-link nickname" href={pathOf(key)} title={key.nickname}>
+            <bdi>{key.nickname}</bdi>
+          </a>
+          {key.program && <div class="hint">{text.keys.ofProgram(key.program.name)}</div>}
+        </>
       ),
     }),
     hint: column({
@@ -51,7 +55,7 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
         <Menu label={text.keys.actionsOf(key.nickname)}>
           <a href={pathOf(key)}>{text.keys.open}</a>
           <button type="button" class="danger" onClick={() => onDelete?.(key, index)}>
-            {text.keys.delete}
+            {deletionLabel(key)}
           </button>
         </Menu>
       ),

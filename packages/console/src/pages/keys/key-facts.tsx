@@ -10,7 +10,7 @@ import type { KeyDetails } from './key-owner.ts';
 import { KeyState } from './key-state.tsx';
 
 export function KeyFacts({ of }: { readonly of: KeyDetails }) {
-  const { publicKey, trust, metadata, addresses } = of;
+  const { publicKey, trust, program, metadata, addresses } = of;
   const time = (at: string | null) => <Time at={at} as="dateTime" />;
   return (
     <Section title={text.general.details}>
@@ -25,6 +25,14 @@ export function KeyFacts({ of }: { readonly of: KeyDetails }) {
                 </>,
               ]
             : [text.keys.hint, trust ? undefined : <code key="hint">{of.hint}</code>],
+          [
+            text.keys.program,
+            program && (
+              <>
+                <bdi>{program.name}</bdi> <code>{program.id}</code>
+              </>
+            ),
+          ],
           [text.keys.scopes, <Chips key="scopes" values={of.scopes} none={text.general.none} />],
           [text.keys.environment, of.environment ?? undefined],
           [text.general.created, time(of.createdAt)],

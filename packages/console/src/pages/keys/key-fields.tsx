@@ -1,5 +1,5 @@
 /** The fields of a key, for a new one and for a change, and the request body that they make. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { Field, Select, TextArea } from '../../parts/field.tsx';
 import { config } from '../../session.ts';
@@ -26,16 +26,11 @@ export function KeyFields({ current, isOwner = true, isOwn, children }: KeyField
     <>
       {isOwner && (
         <>
-          <Field
+          <NicknameField
             label={text.keys.nickname}
-            name="nickname"
-            autofocus
-            autocomplete="off"
-            maxLength={256}
-            defaultValue={current?.nickname ?? ''}
+            current={current?.nickname}
             hint={text.keys.nicknameHint}
-            codes={['nickname_invalid', 'nickname_taken']}
-            pointer="/nickname"
+            autofocus
           />
           {children}
           <ScopesField current={current?.scopes ?? []} isOwn={isOwn} />
@@ -70,6 +65,27 @@ export function KeyFields({ current, isOwner = true, isOwn, children }: KeyField
     </>
   );
 }
+
+interface NicknameFieldProps extends Pick<
+  ComponentProps<typeof Field>,
+  'label' | 'hint' | 'placeholder' | 'autofocus'
+> {
+  readonly name?: string;
+  readonly current?: string | undefined;
+}
+
+/** The nickname of a key, or a name with the same rules. */
+export const NicknameField = ({ name = 'nickname', current = '', ...rest }: NicknameFieldProps) => (
+  <Field
+    {...rest}
+    name={name}
+    autocomplete="off"
+    maxLength={256}
+    defaultValue={current}
+    codes={['nickname_invalid', 'nickname_taken']}
+    pointer={`/${name}`}
+  />
+);
 
 /** Of the field `addresses`. */
 export const addressesOf = (fields: Fields): string[] | null => {

@@ -15,7 +15,7 @@ import { useAction, useResource } from '../../resource.ts';
 import { config } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { trustText } from '../../text/trust-text.ts';
-import { DeleteKeyDialog, deletion } from './delete-key-dialog.tsx';
+import { DeleteKeyDialog, deletion, deletionLabel } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
 import { isManagementKey } from './key-commands.ts';
@@ -121,7 +121,7 @@ function Actions({ current, isOwner: isOwnKey, dialog, enable }: ActionsProps) {
         )
       )}
       <Button kind="danger" onClick={open('delete')}>
-        {text.keys.delete}
+        {deletionLabel(current)}
       </Button>
     </>
   );

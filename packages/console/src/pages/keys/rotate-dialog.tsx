@@ -8,6 +8,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { text } from '../../text/text.ts';
+import { trustText } from '../../text/trust-text.ts';
 import type { KeyOwner } from './key-owner.ts';
 import type { TrustParts } from './trust-parts.ts';
 import { OverlapChoices } from './overlap-choices.tsx';
@@ -29,14 +30,19 @@ function RotateSecretDialog({ owner, current, onClose }: ComponentProps<TrustPar
   const { hint, previous, disabledReason } = current;
   if (rotated.value?.key) {
     const { key, previousExpiresAt } = rotated.value;
-    const end = previousExpiresAt ? text.keys.validUntil(formatDateTime(previousExpiresAt)) : text.keys.hasEnded;
+    const end = previousExpiresAt
+      ? trustText.secret.validUntil(formatDateTime(previousExpiresAt))
+      : trustText.secret.hasEnded;
     return (
-      <KeySecretDialog title={text.keys.rotated} secret={key} scopes={current.scopes} onClose={onClose}>
+      <KeySecretDialog title={trustText.secret.rotated} secret={key} scopes={current.scopes} onClose={onClose}>
         <Facts
           facts={[
-            [text.keys.newSecret, <code key="new">{`${key.slice(0, key.indexOf('_') + 1)}…${key.slice(-4)}`}</code>],
             [
-              text.keys.oldSecret,
+              trustText.secret.newSecret,
+              <code key="new">{`${key.slice(0, key.indexOf('_') + 1)}…${key.slice(-4)}`}</code>,
+            ],
+            [
+              trustText.secret.oldSecret,
               <>
                 <code>{hint}</code> {end}
               </>,
@@ -61,22 +67,22 @@ function RotateSecretDialog({ owner, current, onClose }: ComponentProps<TrustPar
       }}
     >
       <p>
-        {text.keys.rotateIntro} <code>{hint}</code>
+        {trustText.secret.rotateIntro} <code>{hint}</code>
       </p>
       {previous && disabledReason !== 'leaked' && (
         <Notice tone="warning">
           <p>
-            {text.keys.overlapInProgress(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
+            {trustText.secret.overlapInProgress(formatDateTime(previous.expiresAt))} {text.general.lastUsed}:{' '}
             <Time at={previous.lastUsedAt} />
           </p>
           <Choice
             name="lost"
-            label={text.keys.lost}
+            label={trustText.secret.lost}
             onChange={(event) => void (isLost.value = event.currentTarget.checked)}
           />
         </Notice>
       )}
-      {hasChoice && <OverlapChoices legend={text.keys.oldEnds} nowHint={text.keys.onlyCompromised} />}
+      {hasChoice && <OverlapChoices legend={trustText.secret.oldEnds} nowHint={trustText.secret.onlyCompromised} />}
     </ActionDialog>
   );
 }

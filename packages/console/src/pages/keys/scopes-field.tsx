@@ -43,8 +43,10 @@ export function ScopesField({ current, isOwn }: ScopesFieldProps) {
   );
 }
 
+export type DeclaredScope = ResponseOf<'GET /auth/scopes'>['scopes'][number];
+
 interface CatalogueScopesProps extends ScopesFieldProps {
-  readonly declared: ResponseOf<'GET /auth/scopes'>['scopes'];
+  readonly declared: readonly DeclaredScope[];
 }
 
 function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
@@ -54,29 +56,40 @@ function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
     choices.push({ name: verifyScope, description: text.keys.verifyScopeHint, mayGrant: true });
   const others = current.filter((name) => !choices.some((scope) => scope.name === name));
   choices.push(...others.map((name) => ({ name, description: '', mayGrant: true })));
-  return (
-    <Choices legend={text.keys.scopes} {...concerning}>
-      <input type="hidden" name={loadedName} />
-      {choices.length === 0 ? (
-        <p class="hint">{text.keys.noScopesDeclared}</p>
-      ) : (
-        <div class="choices scroll-choices">
-          {choices.map(({ name, description, mayGrant }) => (
-            <Choice
-              name="scopes"
-              value={name}
-              label={<code>{name}</code>}
-              hint={description}
-              defaultChecked={current.includes(name)}
-              disabled={isOwn && !mayGrant && !current.includes(name)}
-              key={name}
-            />
-          ))}
-        </div>
-      )}
-    </Choices>
-  );
+  const all = isOwn ? choices : choices.map((scope) => ({ ...scope, mayGrant: true }));
+  return <ScopeChoices choices={all} current={current} none={text.keys.noScopesDeclared} />;
 }
+
+interface ScopeChoicesProps extends Pick<ScopesFieldProps, 'current'> {
+  /** One that the account cannot grant stays if it is a current one. */
+  readonly choices: readonly DeclaredScope[];
+  readonly hint?: string;
+  /** Shown if there are no choices. */
+  readonly none: string;
+}
+
+export const ScopeChoices = ({ choices, current, hint, none }: ScopeChoicesProps) => (
+  <Choices legend={text.keys.scopes} hint={choices.length > 0 && hint} {...concerning}>
+    <input type="hidden" name={loadedName} />
+    {choices.length === 0 ? (
+      <p class="hint">{none}</p>
+    ) : (
+      <div class="choices scroll-choices">
+        {choices.map(({ name, description, mayGrant }) => (
+          <Choice
+            name="scopes"
+            value={name}
+            label={<code>{name}</code>}
+            hint={description}
+            defaultChecked={current.includes(name)}
+            disabled={!mayGrant && !current.includes(name)}
+            key={name}
+          />
+        ))}
+      </div>
+    )}
+  </Choices>
+);
 
 function FreeScopes({ current }: Pick<ScopesFieldProps, 'current'>) {
   const chosen = useSignal(current);

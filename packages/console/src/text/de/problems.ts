@@ -47,13 +47,7 @@ export const problems = {
   last_administrator: 'Ihr Konto ist der letzte Administrator. Geben Sie zuerst einem anderen Konto diese Rolle.',
   mail_not_configured: 'Dieser Dienst versendet keine E-Mails.',
   session_not_found: 'Die Sitzung ist bereits beendet.',
-  approval_not_found: 'Kein Programm wartet mit diesem Code. Vergleichen Sie ihn mit dem, den das Programm zeigt.',
-  approval_decided: 'Die Anfrage wurde schon genehmigt oder abgelehnt, zum Beispiel in einem anderen Tab.',
   too_many_codes: 'Es wurden zu viele falsche Codes eingegeben.',
-  program_not_found: 'Dieses Programm gibt es nicht. Vielleicht wurde es entfernt.',
-  program_taken: 'Es gibt schon ein Programm mit dieser ID.',
-  program_limit_reached:
-    'Es gibt schon die höchste Zahl an Programmen. Entfernen Sie eines, das nicht mehr gebraucht wird.',
   key_not_found: 'Diesen Schlüssel gibt es nicht. Möglicherweise wurde er gelöscht.',
   nickname_taken: 'Ein anderer Schlüssel hat diesen Namen. Wählen Sie einen anderen.',
   nickname_invalid: 'Der Name enthält unzulässige Zeichen oder ist zu lang.',

@@ -1,81 +1,42 @@
 /** The issuers of identity tokens that the keys of all accounts may trust: declaration, change and removal. */
-import { useSignal } from '@preact/signals';
 import { call } from '../../../api.ts';
 import { formatNumber } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
-import { announce } from '../../../parts/announce.tsx';
-import { Button } from '../../../parts/button.tsx';
-import { Empty, Loaded } from '../../../parts/loaded.tsx';
-import { Menu } from '../../../parts/menu.tsx';
 import { Notice } from '../../../parts/notice.tsx';
-import { Page } from '../../../parts/page.tsx';
-import { Table, type Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import { DeclaredPage, RemovalDialog, type DialogProps, type EntryAction } from '../declared-page.tsx';
 import { issuerChangeIn, newIssuerIn, NewIssuerFields, SettingFields, type Issuer } from './issuer-fields.tsx';
 import { RefreshDialog } from './refresh-dialog.tsx';
 
-type Action = 'change' | 'refresh' | 'remove';
+export const IssuersPage = () => (
+  <DeclaredPage
+    texts={adminText.issuers}
+    load={async (signal) => (await call('GET /admin/issuers', { signal })).issuers}
+    keyOf={({ id }) => id}
+    columns={columns()}
+    actionsLabel={({ url }) => adminText.issuers.actionsOf(url)}
+    actionsOf={actionsOf}
+    NewFields={NewIssuerFields}
+    add={async (fields) => {
+      const { url } = await call('POST /admin/issuers', { body: newIssuerIn(fields) });
+      return adminText.issuers.saved(url);
+    }}
+  />
+);
 
-export function IssuersPage() {
-  const isAdding = useSignal(false);
-  const opened = useSignal<{ readonly action: Action; readonly issuer: Issuer }>();
-  const list = useResource((signal) => call('GET /admin/issuers', { signal }));
+function actionsOf({ jwks }: Issuer): readonly EntryAction<Issuer>[] {
   const texts = adminText.issuers;
-  const onChanged = (sentence: string): void => {
-    announce(sentence);
-    void list.reload();
-  };
-  const add = (
-    <Button kind="primary" icon="plus" onClick={() => void (isAdding.value = true)}>
-      {texts.add}
-    </Button>
-  );
-  const isEmpty = list.value?.issuers.length === 0;
-  return (
-    <Page title={texts.title} intro={texts.intro} actions={!isEmpty && add}>
-      <div class="list">
-        <Loaded of={list}>
-          {({ issuers }) =>
-            issuers.length === 0 ? (
-              <Empty title={texts.none}>
-                <p>{texts.noneIntro}</p>
-                {add}
-              </Empty>
-            ) : (
-              <Table
-                label={texts.title}
-                rows={issuers}
-                keyOf={({ id }) => id}
-                columns={columnsOf((action, issuer) => void (opened.value = { action, issuer }))}
-              />
-            )
-          }
-        </Loaded>
-      </div>
-      {isAdding.value && (
-        <ActionDialog
-          title={texts.add}
-          size="large"
-          onClose={() => void (isAdding.value = false)}
-          act={async (fields) => {
-            const { url } = await call('POST /admin/issuers', { body: newIssuerIn(fields) });
-            onChanged(texts.saved(url));
-          }}
-        >
-          <NewIssuerFields />
-        </ActionDialog>
-      )}
-      {opened.value && (
-        <IssuerDialog {...opened.value} onChanged={onChanged} onClose={() => void (opened.value = undefined)} />
-      )}
-    </Page>
-  );
+  return [
+    { label: texts.change, Dialog: ChangeDialog },
+    ...(jwks ? [] : [{ label: texts.refresh, Dialog: RefreshDialog }]),
+    { label: texts.remove, Dialog: IssuerRemovalDialog, isDangerous: true },
+  ];
 }
 
-const columnsOf = (open: (action: Action, issuer: Issuer) => void): readonly Column<Issuer>[] => {
+function columns(): readonly Column<Issuer>[] {
   const texts = adminText.issuers;
   return [
     { label: texts.url, cell: ({ url }) => <bdi class="code wrap">{url}</bdi> },
@@ -91,40 +52,11 @@ const columnsOf = (open: (action: Action, issuer: Issuer) => void): readonly Col
       cell: ({ keys }) => texts.keyCount(keys, formatNumber(keys)),
     },
     { label: text.general.changed, priority: 'low', cell: ({ updatedAt }) => <Time at={updatedAt} as="date" /> },
-    {
-      label: text.general.actions,
-      isLabelHidden: true,
-      align: 'end',
-      cell: (issuer) => (
-        <Menu label={texts.actionsOf(issuer.url)}>
-          <button type="button" onClick={() => open('change', issuer)}>
-            {texts.change}
-          </button>
-          {!issuer.jwks && (
-            <button type="button" onClick={() => open('refresh', issuer)}>
-              {texts.refresh}
-            </button>
-          )}
-          <button type="button" class="danger" onClick={() => open('remove', issuer)}>
-            {texts.remove}
-          </button>
-        </Menu>
-      ),
-    },
   ];
-};
-
-interface DialogProps {
-  readonly issuer: Issuer;
-  readonly onChanged: (sentence: string) => void;
-  readonly onClose: () => void;
 }
 
-function IssuerDialog({ action, ...props }: DialogProps & { readonly action: Action }) {
-  const { issuer, onChanged, onClose } = props;
+function ChangeDialog({ of: issuer, onChanged, onClose }: DialogProps<Issuer>) {
   const texts = adminText.issuers;
-  if (action === 'refresh') return <RefreshDialog issuer={issuer} onClose={onClose} />;
-  if (action === 'remove') return <RemovalDialog {...props} />;
   return (
     <ActionDialog
       title={texts.change}
@@ -146,29 +78,12 @@ function IssuerDialog({ action, ...props }: DialogProps & { readonly action: Act
   );
 }
 
-function RemovalDialog({ issuer, onChanged, onClose }: DialogProps) {
-  const texts = adminText.issuers;
-  const params = { id: issuer.id };
-  // The list may be older than the newest key.
-  const current = useResource((signal) => call('GET /admin/issuers/:id', { params, signal }));
-  return (
-    <ActionDialog
-      title={texts.removeTitle}
-      submit={texts.remove}
-      kind="danger"
-      onClose={onClose}
-      act={async () => {
-        await call('DELETE /admin/issuers/:id', { params });
-        onChanged(texts.removed);
-      }}
-    >
-      <p>
-        <bdi class="code wrap">{issuer.url}</bdi>
-      </p>
-      <Loaded of={current} rows={1}>
-        {({ keys }) => <p>{texts.trusting(keys, formatNumber(keys))}</p>}
-      </Loaded>
-      <p>{texts.removeIntro}</p>
-    </ActionDialog>
-  );
-}
+const IssuerRemovalDialog = ({ of: { id, url }, ...rest }: DialogProps<Issuer>) => (
+  <RemovalDialog
+    {...rest}
+    texts={{ ...adminText.issuers, ofKeys: adminText.issuers.trusting }}
+    name={<bdi class="code wrap">{url}</bdi>}
+    countKeys={async (signal) => (await call('GET /admin/issuers/:id', { params: { id }, signal })).keys}
+    remove={() => call('DELETE /admin/issuers/:id', { params: { id } })}
+  />
+);

@@ -11,14 +11,10 @@ import { Step } from '../../../parts/step.tsx';
 import { useAction } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { text } from '../../../text/text.ts';
+import type { DialogProps } from '../declared-page.tsx';
 import type { Issuer } from './issuer-fields.tsx';
 
-interface RefreshDialogProps {
-  readonly issuer: Issuer;
-  readonly onClose: () => void;
-}
-
-export function RefreshDialog({ issuer: { id, url }, onClose }: RefreshDialogProps) {
+export function RefreshDialog({ of: { id, url }, onClose }: DialogProps<Issuer>) {
   const result = useSignal<ResponseOf<'POST /admin/issuers/:id/refresh'>>();
   const action = useAction(async () => {
     result.value = await call('POST /admin/issuers/:id/refresh', { params: { id } });

@@ -38,4 +38,8 @@ export const problems = {
   webhook_delivery_not_found: 'Die Zustellung ist nicht aufgezeichnet. Zustellungen bleiben 7 Tage.',
   webhook_event_missing:
     'Das Ereignis der Zustellung wurde aus dem Audit-Log entfernt und lässt sich nicht noch einmal senden.',
+  program_not_found: 'Dieses Programm gibt es nicht. Vielleicht wurde es entfernt.',
+  program_taken: 'Es gibt schon ein Programm mit dieser ID.',
+  program_limit_reached:
+    'Es gibt schon die höchste Zahl an Programmen. Entfernen Sie eines, das nicht mehr gebraucht wird.',
 };

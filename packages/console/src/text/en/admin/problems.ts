@@ -33,4 +33,7 @@ export const problems = {
   webhook_disabled: 'The webhook is disabled. Enable it first.',
   webhook_delivery_not_found: 'The delivery is not in the log. Deliveries are kept for 7 days.',
   webhook_event_missing: 'The event of the delivery was removed from the audit log, so it cannot be sent again.',
+  program_not_found: 'This program does not exist. It may have been removed.',
+  program_taken: 'A program with this ID exists.',
+  program_limit_reached: 'The maximum number of programs exists. Remove one that is no longer used.',
 };
