@@ -286,8 +286,10 @@ test(
     assert.ok(withBody.length >= 2, 'the contract has routes with bodies');
     for (const route of withBody) {
       const [method, path] = goodRequest(route, target);
-      for (const extra of extras) {
-        const answer = await app.call(method, path, { headers, json: { ...goodBodies[route.id], ...extra } });
+      const body: object = goodBodies[route.id] ?? {};
+      // A program has an id that the request states.
+      for (const extra of extras.filter((one) => Object.keys(one).every((name) => !(name in body)))) {
+        const answer = await app.call(method, path, { headers, json: { ...body, ...extra } });
         assert.deepEqual(
           [answer.status, problemCode(answer)],
           [400, 'invalid_request'],

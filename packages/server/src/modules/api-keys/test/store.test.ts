@@ -62,6 +62,8 @@ onEachDatabase('a key is listed without its secret, and found by its hash with i
         trust: null,
         issuerId: null,
         hasIssuer: 0,
+        programId: null,
+        programName: null,
         environment: null,
       },
     ],

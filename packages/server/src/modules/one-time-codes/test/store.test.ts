@@ -35,12 +35,13 @@ const take = (db: Db, hash: Buffer, purpose: store.CodePurpose = 'reset_password
 onEachDatabase('taking a code returns the values it was created with, once', async ({ db }) => {
   const accountId = await addAccount(db);
   const email = { email: 'New@Example.com', canonicalEmail: 'new@example.com' };
-  const hash = await add(db, { purpose: 'change_email', accountId, email, passwordHash: 'phc' });
+  const hash = await add(db, { purpose: 'change_email', accountId, email, passwordHash: 'phc', target: '7' });
   const row = {
     accountId,
     email: 'New@Example.com',
     canonicalEmail: 'new@example.com',
     passwordHash: 'phc',
+    target: '7',
     createdAt: now,
     expiresAt: now + 1_000,
   };
