@@ -364,7 +364,7 @@ test('all Markdown together has at most 83,000 words, apart from the results of 
   assert.ok(words <= 83_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
 });
 
-test('a decision has at most 600 words, and all of them with their index at most 9,000', () => {
+test('a decision has at most 600 words, and all of them with their index at most 9,400', () => {
   const folder = 'docs/decisions/';
   const decisions = [...texts]
     .filter(([path]) => path.startsWith(folder))
@@ -377,5 +377,5 @@ test('a decision has at most 600 words, and all of them with their index at most
     wrong.map(({ name, words }) => `${name}: ${words} words`),
     [],
   );
-  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_000);
+  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_400);
 });
