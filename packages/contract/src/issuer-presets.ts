@@ -73,6 +73,10 @@ export const issuerPresets = {
 export type IssuerPresetName = keyof typeof issuerPresets;
 export const issuerPresetNames = Object.keys(issuerPresets) as IssuerPresetName[];
 
+/** @returns the URL of the product's own service; empty without one */
+export const presetUrl = (name: string): string =>
+  (issuerPresets as Readonly<Record<string, IssuerPreset>>)[name]?.url ?? '';
+
 /** For an issuer without a preset. */
 export const issuerDefaults: IssuerPreset = {
   algorithms: ['RS256'],

@@ -13,7 +13,7 @@ type Inject = (patroni: PatroniCluster, leader: PatroniNode, bounds: FaultBounds
 
 export interface FailoverFault {
   readonly name: string;
-  /** No verification may fail. */
+  /** No verification may fail, except of keys with a change of unknown outcome. */
   readonly isUnnoticed?: boolean;
   readonly inject: Inject;
 }

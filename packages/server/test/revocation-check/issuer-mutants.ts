@@ -73,8 +73,8 @@ export const issuerMutants: readonly Mutant[] = [
     edits: [
       {
         file: exchange,
-        find: `if (!isInserted || !isFirst) throw`,
-        replace: `if (!isInserted) throw`,
+        find: `if (!isFirst) throw`,
+        replace: `if (!isFirst && !isInserted) throw`,
       },
     ],
     faults: [],

@@ -1,4 +1,5 @@
 /** The fields of an issuer of identity tokens, for a new one and for a change, and the request bodies that they make. */
+import { issuerPresetNames, presetUrl, type IssuerPresetName } from '@keyreeve/contract/issuer-presets';
 import { useSignal } from '@preact/signals';
 import type { RequestOf, ResponseOf } from '../../../api.ts';
 import type { Fields } from '../../../fields.ts';
@@ -8,17 +9,6 @@ import { adminText } from '../../../text/admin-text.ts';
 export type Issuer = ResponseOf<'GET /admin/issuers'>['issuers'][number];
 export type NewIssuer = RequestOf<'POST /admin/issuers'>['body'];
 export type IssuerChange = RequestOf<'PATCH /admin/issuers/:id'>['body'];
-type Preset = NonNullable<Issuer['preset']>;
-
-/** Empty where each installation of the product is an issuer of its own. */
-const urls: Readonly<Record<Preset, string>> = {
-  github: 'https://token.actions.githubusercontent.com',
-  gitlab: 'https://gitlab.com',
-  kubernetes: '',
-  google: 'https://accounts.google.com',
-  buildkite: 'https://agent.buildkite.com',
-};
-const presets = Object.keys(urls) as Preset[];
 
 /** What the person has chosen, without a value for empty fields. The form allows only JSON as the JWK set. */
 function settingsIn(fields: Fields): Omit<NewIssuer, 'url' | 'preset' | 'accountId'> {
@@ -43,7 +33,7 @@ function settingsIn(fields: Fields): Omit<NewIssuer, 'url' | 'preset' | 'account
 }
 
 export function newIssuerIn(fields: Fields): NewIssuer {
-  const preset = presets.find((name) => name === fields.text('preset'));
+  const preset = issuerPresetNames.find((name) => name === fields.text('preset'));
   return { url: fields.text('url').trim(), ...(preset && { preset }), ...settingsIn(fields) };
 }
 
@@ -58,7 +48,7 @@ export function issuerChangeIn(fields: Fields, current: Issuer): IssuerChange | 
 }
 
 export function NewIssuerFields() {
-  const preset = useSignal<Preset | 'none'>('github');
+  const preset = useSignal<IssuerPresetName | 'none'>('github');
   const texts = adminText.issuers;
   return (
     <>
@@ -66,8 +56,8 @@ export function NewIssuerFields() {
         label={texts.preset}
         name="preset"
         value={preset.value}
-        onChange={(event) => void (preset.value = event.currentTarget.value as Preset | 'none')}
-        options={[...presets.map((name) => [name, texts.presets[name]] as const), ['none', texts.noPreset]]}
+        onChange={(event) => void (preset.value = event.currentTarget.value as IssuerPresetName | 'none')}
+        options={[...issuerPresetNames.map((name) => [name, texts.presets[name]] as const), ['none', texts.noPreset]]}
       />
       <Field
         // Another preset has another URL.
@@ -78,7 +68,7 @@ export function NewIssuerFields() {
         inputMode="url"
         maxLength={512}
         placeholder="https://issuer.example.com"
-        defaultValue={preset.value === 'none' ? '' : urls[preset.value]}
+        defaultValue={presetUrl(preset.value)}
         hint={texts.urlHint}
         codes={['issuer_url_refused', 'issuer_taken']}
         pointer="/url"

@@ -1,4 +1,5 @@
 /** The fields of a trust: where the program runs, and the claims of its identity tokens. */
+import { presetUrl } from '@keyreeve/contract/issuer-presets';
 import { useSignal } from '@preact/signals';
 import { useContext } from 'preact/hooks';
 import { Choices } from '../../../parts/choice.tsx';
@@ -17,7 +18,7 @@ export function TrustFields({ of }: TrustFieldsProps) {
   const before = of && workloadOf(of);
   const chosen = useSignal<WorkloadName>(before ?? 'github');
   const name = chosen.value;
-  const { issuer } = workloads[name];
+  const issuer = presetUrl(name);
   return (
     <>
       <Select

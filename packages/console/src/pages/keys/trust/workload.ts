@@ -1,4 +1,5 @@
 /** Where programs with a trust run: the claims that the form asks for, and the step with which a workflow gets a secret. */
+import { presetUrl } from '@keyreeve/contract/issuer-presets';
 import type { Fields } from '../../../fields.ts';
 import type { TrustTexts } from '../../../text/texts.ts';
 import type { NewTrust, Trust } from '../key-owner.ts';
@@ -20,8 +21,6 @@ export interface ClaimField {
 }
 
 export interface Workload {
-  /** Of the product's own service. */
-  readonly issuer: string;
   readonly fields: readonly ClaimField[];
   /** What it means to leave optional fields empty. */
   readonly warning?: keyof TrustTexts['claim'];
@@ -31,7 +30,6 @@ const branch = { label: 'branch', placeholder: 'main', isOptional: true } as con
 
 export const workloads: Readonly<Record<WorkloadName, Workload>> = {
   github: {
-    issuer: 'https://token.actions.githubusercontent.com',
     fields: [
       { pointer: '/repository_id', label: 'repositoryId', hint: 'repositoryIdHint', placeholder: '4711' },
       { ...branch, pointer: '/ref', prefix: 'refs/heads/' },
@@ -40,7 +38,6 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     warning: 'anyBranch',
   },
   gitlab: {
-    issuer: 'https://gitlab.com',
     fields: [
       { pointer: '/project_id', label: 'projectId', hint: 'projectIdHint', placeholder: '4711' },
       // A tag can have the name of a branch.
@@ -49,7 +46,6 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     warning: 'anyRef',
   },
   kubernetes: {
-    issuer: '',
     fields: [
       {
         pointer: '/kubernetes.io/serviceaccount/uid',
@@ -61,7 +57,6 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     ],
   },
   google: {
-    issuer: 'https://accounts.google.com',
     fields: [
       { pointer: '/sub', label: 'uniqueId', hint: 'uniqueIdHint', placeholder: '112010400000000710080' },
       {
@@ -73,7 +68,6 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     ],
   },
   buildkite: {
-    issuer: 'https://agent.buildkite.com',
     fields: [
       {
         pointer: '/pipeline_id',
@@ -85,7 +79,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     ],
     warning: 'anyBuild',
   },
-  other: { issuer: '', fields: [] },
+  other: { fields: [] },
 };
 export const workloadNames = Object.keys(workloads) as WorkloadName[];
 
@@ -113,9 +107,9 @@ const isSame = (one: Claims, another: object): boolean =>
 /** The workload whose fields have all claims of the trust. */
 export const workloadOf = ({ issuer, claims }: Pick<Trust, 'issuer' | 'claims'>): WorkloadName =>
   workloadNames.find((name) => {
-    const { fields, issuer: known } = workloads[name];
+    const { fields } = workloads[name];
     // The other products have installations with URLs of their own, and claims of their own.
-    if (fields.length === 0 || (name === 'google' && issuer !== known)) return false;
+    if (fields.length === 0 || (name === 'google' && issuer !== presetUrl(name))) return false;
     return isSame(
       claimsOf(fields, (field) => typedOf(field, claims)),
       claims,
