@@ -130,8 +130,7 @@ export class Issuers {
           const { id, updatedAt } = before;
           const repeatTx = async (tx: Transaction): Promise<void> => {
             const found = await store.lockIssuerTx(tx, id);
-            // This change or a later narrowing has happened.
-            if (found?.version !== before.version) return;
+            if (!found) return;
             await this.#changeTx(tx, act, found, withoutReplaced(request, settingsOf(before), settingsOf(found)));
           };
           return [{ id, kind: `change ${updatedAt} ${JSON.stringify(request)}`, txs: [repeatTx] }];
@@ -237,7 +236,7 @@ async function removeTx(tx: Transaction, act: Act, at: IssuerAt): Promise<Remove
   return { before, recorded: [{ kind: 'issuer_removed', id: String(at.id), at: now }] };
 }
 
-/** The members of a change whose values a later change has not replaced. */
+/** For a repetition of a change: without the members that have changed since, by this change or by a later one. */
 function withoutReplaced(request: IssuerChangeBody, before: IssuerSettings, found: IssuerSettings): IssuerChangeBody {
   const replaced = new Set<string>(changedMembers(before, found));
   return Object.fromEntries(Object.entries(request).filter(([name]) => !replaced.has(name)));

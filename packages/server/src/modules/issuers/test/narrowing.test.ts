@@ -174,6 +174,8 @@ for (const [what, later] of Object.entries({
   'a refresh': ({ other, added }: Awaited<ReturnType<typeof fixture>>) => other.issuers.refresh(operator, added.id),
   'a change of another member': ({ other, added }: Awaited<ReturnType<typeof fixture>>) =>
     other.issuers.change(operator, { id: added.id }, { algorithms: ['RS256', 'ES256', 'PS256'] }),
+  'a narrowing of another member': ({ other, added }: Awaited<ReturnType<typeof fixture>>) =>
+    other.issuers.change(operator, { id: added.id }, { algorithms: ['RS256'] }),
 }))
   onEachDatabase(`${what} does not replace a narrowing of unknown outcome`, async ({ db }) => {
     await using at = await fixture(db);
