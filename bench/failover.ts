@@ -1,6 +1,7 @@
 /**
  * The cost of the proofs that a PostgreSQL server is the newest primary: `KEYREEVE_DATABASE_FAILOVER=unfenced` compared with
- * `fenced`, on one database with a synchronous standby, in a cluster that Patroni manages.
+ * `fenced`, on one database with a synchronous standby, in a cluster that Patroni manages. The
+ * processes of the cluster count as foreign load, so it needs `--accept-noise`, and many rounds.
  */
 import { PatroniCluster } from '../packages/server/test-kit/patroni/patroni-cluster.ts';
 import type { Bench } from './bench.ts';

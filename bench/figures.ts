@@ -87,7 +87,7 @@ export const figures: Readonly<Record<string, Figure>> = {
   },
   failover: {
     measures:
-      'verifications with `KEYREEVE_DATABASE_FAILOVER=unfenced` compared with `fenced`, on a cluster of Patroni',
+      'verifications with `KEYREEVE_DATABASE_FAILOVER=unfenced` compared with `fenced`, on a cluster of Patroni; with `--accept-noise --rounds 51`',
     required: 'rate at least 0.99, processor time at most 1.01',
     isByNameOnly: true,
     run: failover,

@@ -14,6 +14,7 @@ import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { ApplyError, refusal } from './apply-error.ts';
 import { problemsOf, type EntryKind, type FileEntry, type LoadedFile } from './file.ts';
 import { kinds, type ObjectServices, type Run, type State } from './objects.ts';
+import { findIssuersFor } from '../issuers/store.ts';
 import * as store from './store.ts';
 
 export interface ApplyOptions extends RecordingCore, ObjectServices {
@@ -237,8 +238,8 @@ async function setTx(run: Run, entry: FileEntry, id: string, row: store.EntryRow
 async function targetOf(run: Run, { kind, name }: FileEntry, id: string, row?: store.EntryRow): Promise<string> {
   if (kind === 'scope' || kind === 'program') return name;
   // Also one that was added by hand after the one of the row was removed.
-  const issuerId = kind === 'issuer' ? await store.findCommonIssuer(run.tx, name) : undefined;
-  if (issuerId !== undefined) return String(issuerId);
+  const [issuer] = kind === 'issuer' ? await findIssuersFor(run.tx, '', name) : [];
+  if (issuer) return String(issuer.id);
   if (row?.target) return row.target;
   // Persons have unique email addresses: one that exists is meant.
   return (kind === 'account' && !row ? await store.findPerson(run.tx, name) : undefined) ?? id;

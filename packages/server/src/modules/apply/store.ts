@@ -59,10 +59,6 @@ const findByEmail = sql<{ id: string }>(
   'select_account_to_apply',
   `select id from accounts where email_key = $1 and kind = 'person' and not (${isPending})`,
 );
-const findIssuer = sql<{ id: number }>(
-  'select_issuer_to_apply',
-  `select id from issuers where url = $1 and account_pk is null`,
-);
 const findAccount = sql<{ id: string }>(
   'select_applied_account',
   `select id from accounts where id = $1 and kind = $2`,
@@ -102,10 +98,6 @@ export const storeRowTx = async (tx: Transaction, row: EntryRow, now: number): P
 /** @returns the id of the person with the email address, unless the account is a pending sign-up */
 export const findPerson = async (reader: Reader, canonicalEmail: string): Promise<string | undefined> =>
   (await reader.get(findByEmail, [canonicalEmail]))?.id;
-
-/** @returns the id of the issuer with the URL that the keys of all accounts may trust */
-export const findCommonIssuer = async (reader: Reader, url: string): Promise<number | undefined> =>
-  (await reader.get(findIssuer, [url]))?.id;
 
 export const hasAccount = async (reader: Reader, id: string, kind: 'person' | 'service'): Promise<boolean> =>
   (await reader.get(findAccount, [id, kind])) !== undefined;

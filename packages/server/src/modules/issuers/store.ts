@@ -105,7 +105,10 @@ export const findCountedIssuer = (reader: Pick<Reader, 'get'>, id: number): Prom
 export const findIssuer = (reader: Pick<Reader, 'get'>, id: number): Promise<IssuerRow | undefined> =>
   reader.get(select, [id]);
 
-/** The issuers with the URL that a key of the account may trust: that of the account first, then the common one. */
+/**
+ * The issuers with the URL that a key of the account may trust: that of the account first, then the common one.
+ * @param accountId empty: the common one only
+ */
 export const findIssuersFor = (reader: Pick<Reader, 'all'>, accountId: string, url: string): Promise<IssuerRow[]> =>
   reader.all(selectFor, [url, accountId]);
 

@@ -67,11 +67,8 @@ onEachDatabase(
     await claimInstallation(db, keys.check, now);
     await addAccount(db, 'ada');
     const { kept, narrowed, lasting } = await addKeys(services);
-    const [used, unused, reusable] = [once, once, untilExp].map((iss) => tokenOf(iss, now + 20_000)) as [
-      string,
-      string,
-      string,
-    ];
+    const issued = (issuer: typeof once): string => tokenOf(issuer, now + 20_000);
+    const [used, unused, reusable] = [issued(once), issued(once), issued(untilExp)];
     const secret = String(await exchangeIn(services, kept, used));
     assert.match(secret, /^krvt_/);
     await backUp(db, temp.backup);
