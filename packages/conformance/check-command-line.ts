@@ -24,15 +24,11 @@ export interface CommandLineOptions {
   readonly hasQrCode: boolean;
 }
 
-export async function checkCommandLine(
-  { command, args, env = {}, cwd }: Command,
-  { hasQrCode }: CommandLineOptions,
-): Promise<void> {
-  using folder = newTempFolder();
-  await using at = await newDeviceClient();
-  const file = join(folder.path, 'new', 'key.json');
-  const acme = (name: string): Run => {
-    const environment = { ...process.env, NO_PROXY: '*', ...env, KEYREEVE_URL: at.app.url, ACME_KEY_FILE: file };
+/** @param variables of the environment @returns starts a command of the example, such as `login` */
+export const commandLine =
+  ({ command, args, env = {}, cwd }: Command, variables: Readonly<Record<string, string>>) =>
+  (name: string): Run => {
+    const environment = { ...process.env, NO_PROXY: '*', ...env, ...variables };
     const child = spawn(command, [...args, name], { env: environment, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     let [output, errors] = ['', ''];
     child.stdout.on('data', (text) => (output += text));
@@ -40,6 +36,12 @@ export async function checkCommandLine(
     const status = once(child, 'close').then(([code]) => code as number | null);
     return { output: () => output, errors: () => errors, status };
   };
+
+export async function checkCommandLine(command: Command, { hasQrCode }: CommandLineOptions): Promise<void> {
+  using folder = newTempFolder();
+  await using at = await newDeviceClient();
+  const file = join(folder.path, 'new', 'key.json');
+  const acme = commandLine(command, { KEYREEVE_URL: at.app.url, ACME_KEY_FILE: file });
   const ended = async (name: string): Promise<[status: number | null, text: string]> => {
     const run = acme(name);
     return [await run.status, run.output() + run.errors()];
@@ -74,7 +76,7 @@ export async function checkCommandLine(
   assert.equal(existsSync(file), false);
 }
 
-async function codeOf(login: Run): Promise<string> {
+export async function codeOf(login: Run): Promise<string> {
   const printed = /\n {2}([B-Z]{4}-[B-Z]{4})\n/;
   await until('acme has printed the code', () => printed.test(login.errors()));
   return printed.exec(login.errors())?.[1] ?? '';

@@ -38,17 +38,17 @@ var (
 	linkForm     = regexp.MustCompile(`^https?://[\x21-\x7E]{1,1000}$`)
 )
 
-// DeviceLoginConfig is what the sign-in of a person from a command line needs.
+// DeviceLoginConfig has the settings of [DeviceLogin].
 type DeviceLoginConfig struct {
-	// Of Keyreeve, such as https://auth.example.com.
+	// The URL of Keyreeve, such as https://auth.example.com.
 	URL string
 	// The id of the program, which an operator has declared.
 	ClientID string
 	// Default: all scopes of the program.
 	Scopes []string
-	// Returns a QR code of the link as text, which is printed below it.
+	// Returns the QR code of the link as text. It is printed below the link.
 	QRCode func(link string) (string, error)
-	// Shows the code instead of the standard error.
+	// Shows the link and the code. Default: they are printed on the standard error.
 	Show func(DeviceCode) error
 	// Allows http: to other hosts than loopback.
 	AllowPlainHTTP bool
@@ -58,24 +58,24 @@ type DeviceLoginConfig struct {
 	Transport http.RoundTripper
 }
 
-// DeviceCode is what the person needs.
+// DeviceCode is what the person needs to approve the sign-in.
 type DeviceCode struct {
-	// The person compares it with that of the page.
+	// The person compares it with the code that the page shows.
 	UserCode string
-	// The page.
+	// The page on which the person enters the code.
 	VerificationURI string
-	// The page with the code.
+	// The same page, with the code.
 	Link      string
 	ExpiresIn time.Duration
 }
 
 // DeviceKey is the API key of the person.
 type DeviceKey struct {
-	// The secret.
+	// The secret: send it as a Bearer token.
 	Key      string
 	KeyID    int64
 	Nickname string
-	// Those that the person has approved.
+	// The scopes that the person has approved.
 	Scopes []string
 	// By the clock of this machine.
 	ExpiresAt time.Time
@@ -86,8 +86,8 @@ func (k DeviceKey) Format(state fmt.State, _ rune) {
 	fmt.Fprintf(state, "keyreeve.DeviceKey(%d)", k.KeyID)
 }
 
-// DeviceLogin signs a person in from a command line (RFC 8628). It prints the link and the code on the standard error, and waits until
-// the person has approved.
+// DeviceLogin signs a person in from a command line (RFC 8628). It prints the link and the code on the standard error, waits until
+// the person has approved, and returns the API key.
 //
 // The error is [ErrInvalid] for a malformed configuration, an [*Error], or that of the context or of a function of the configuration.
 // The codes are access_denied, expired_token, invalid_client, invalid_scope, too_many_device_requests, and unavailable without a

@@ -10,32 +10,32 @@ export interface DeviceLoginOptions extends Service {
   readonly clientId: string;
   /** Default: all scopes of the program. */
   readonly scopes?: readonly string[] | undefined;
-  /** Returns a QR code of the link as text, which is printed below it. */
+  /** Returns the QR code of the link as text. It is printed below the link. */
   readonly qrCode?: ((link: string) => string | Promise<string>) | undefined;
-  /** Shows the code instead of the standard error. */
+  /** Shows the link and the code. Default: they are printed on the standard error. */
   readonly show?: ((code: DeviceCode) => void | Promise<void>) | undefined;
-  /** Ends the sign-in, which then throws the reason of the signal. */
+  /** Ends the wait: `deviceLogin` then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the person needs. */
+/** What the person needs to approve the sign-in. */
 export interface DeviceCode {
-  /** The person compares it with that of the page. */
+  /** The person compares it with the code that the page shows. */
   readonly userCode: string;
-  /** The page. */
+  /** The page on which the person enters the code. */
   readonly verificationUri: string;
-  /** The page with the code. */
+  /** The same page, with the code. */
   readonly link: string;
   readonly expiresInSeconds: number;
 }
 
 /** The API key of the person. */
 export interface DeviceKey {
-  /** The secret. */
+  /** The secret: send it as a Bearer token. */
   readonly key: string;
   readonly keyId: number;
   readonly nickname: string;
-  /** Those that the person has approved. */
+  /** The scopes that the person has approved. */
   readonly scopes: readonly string[];
   /** RFC 3339, by the clock of this machine. */
   readonly expiresAt: string;
@@ -63,7 +63,7 @@ const userCodeForm = /^[A-Za-z0-9-]{1,64}$/;
 const linkForm = /^https?:\/\/[\x21-\x7E]{1,2000}$/;
 
 /**
- * Prints the link and the code on the standard error, and waits until a person has approved.
+ * Prints the link and the code on the standard error, waits until a person has approved, and returns the API key.
  * @throws KeyreeveError `access_denied`, `expired_token`, `invalid_client`, `invalid_scope`, `too_many_device_requests`, and
  *   `unavailable` without a response; failures of polls are repeated until the code has expired
  * @throws TypeError for a malformed URL or id, or plain HTTP to another host than loopback

@@ -100,7 +100,7 @@ function SignedOut() {
           <BrandName />
         </p>
         <div class="card">
-          {config.value?.needsAdministrator ? (
+          {config.value?.needsAdministrator && path !== `${root}/device` ? (
             <FirstAdministratorPage />
           ) : path === `${root}/sign-up` && config.value?.features.signUp ? (
             <SignUpPage />

@@ -62,7 +62,7 @@ export const Program = Named(
   },
   {
     description:
-      '`lifetimeSeconds`: 0 after a restore that repeated a narrowing of the program; nobody can approve it until it is set again',
+      '`lifetimeSeconds`: 0 after a restore that repeated a narrowing of the program; it gets no keys until an administrator sets it again',
   },
 );
 export type Program = Static<typeof Program>;
@@ -126,7 +126,7 @@ export const adminRemoveProgram = route('adminRemoveProgram', 'DELETE /admin/pro
   ...ofProgram,
   summary: 'Remove a program',
   description:
-    'Nobody signs in with it from then on, and its outstanding requests have ended. Its keys stay valid, unless the request deletes them: each verification that starts after the response rejects the deleted keys, on every instance.',
+    'It can start no further sign-ins, and its outstanding requests have ended. Its keys stay valid, unless the request deletes them: each verification that starts after the response rejects the deleted keys, on every instance.',
   query: Type.Object(
     {
       keys: Type.Optional(

@@ -5,8 +5,6 @@ import { deviceLogin } from '@keyreeve/client/device-login';
 import { deleteKey, readKey, storeKey } from './key-store.js';
 
 const url = process.env.KEYREEVE_URL ?? 'https://auth.example.com';
-const colours = { on: '\u001B[40m  ', off: '\u001B[107m  ', lf: '\u001B[0m\n', pad: 2 };
-const qrCode = (link) => generate(link).toString(colours);
 
 const commands = {
   async login() {
@@ -29,6 +27,17 @@ const commands = {
     console.log(`To end the key “${nickname}” (${keyId}), delete it at ${url}/console`);
   },
 };
+
+// Two rows of modules in a line, in black on white, so that the link above stays visible.
+function qrCode(link) {
+  const [code, margin, lines] = [generate(link), 2, []];
+  for (let y = -margin; y < code.size + margin; y += 2) {
+    let line = '';
+    for (let x = -margin; x < code.size + margin; x++) line += ' ▀▄█'[code.get(x, y) + 2 * code.get(x, y + 1)];
+    lines.push(`\u001B[30;107m${line}\u001B[0m\n`);
+  }
+  return lines.join('');
+}
 
 async function signedIn() {
   const key = await readKey();

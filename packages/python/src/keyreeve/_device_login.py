@@ -40,13 +40,13 @@ _LINK_FORM = re.compile(r"https?://[\x21-\x7E]{1,2000}")
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """What the person needs."""
+    """What the person needs to approve the sign-in."""
 
-    # The person compares it with that of the page.
+    # The person compares it with the code that the page shows.
     user_code: str
-    # The page.
+    # The page on which the person enters the code.
     verification_uri: str
-    # The page with the code.
+    # The same page, with the code.
     link: str
     expires_in_seconds: int
 
@@ -55,11 +55,11 @@ class DeviceCode:
 class DeviceKey:
     """The API key of the person."""
 
-    # The secret.
+    # The secret: send it as a Bearer token.
     key: str
     key_id: int
     nickname: str
-    # Those that the person has approved.
+    # The scopes that the person has approved.
     scopes: tuple[str, ...]
     # By the clock of this machine, in UTC.
     expires_at: datetime
@@ -80,14 +80,14 @@ def device_login(
     ssl_context: ssl.SSLContext | None = None,
     _clock: Clock | None = None,
 ) -> DeviceKey:
-    """Prints the link and the code on the standard error, and waits until a person has approved.
+    """Prints the link and the code on the standard error, waits until a person has approved, and returns the API key.
 
     url: of Keyreeve, such as https://auth.example.com.
     client_id: the id of the program, which an operator has declared.
     scopes: default: all scopes of the program.
-    qr_code: gets the link and returns its QR code as text, which is printed below it.
-    show: shows the code instead of the standard error.
-    cancel: ends the sign-in when it is set, with CancelledError of concurrent.futures. A poll ends first, within 12 s.
+    qr_code: gets the link and returns its QR code as text, which is printed below the link.
+    show: shows the link and the code. Default: they are printed on the standard error.
+    cancel: ends the wait when it is set, with CancelledError of concurrent.futures. A poll in progress ends first, within 12 s.
     allow_plain_http: allows http: to other hosts than loopback.
     ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
     Raises KeyreeveError: `access_denied`, `expired_token`, `invalid_client`, `invalid_scope`, `too_many_device_requests`, and

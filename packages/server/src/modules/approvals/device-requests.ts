@@ -61,7 +61,7 @@ export class DeviceRequests {
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw unknownProgram();
     if (verificationUri === undefined)
-      throw new DomainError('invalid_client', { detail: 'Nobody can approve a request: the console is off.' });
+      throw new DomainError('invalid_client', { detail: 'The console, which approves requests, is off.' });
     const scopes = requestedScopes(program, scope);
     const now = clock.now();
     const clientRange = rangeOf(clientIp);
@@ -150,7 +150,7 @@ function requestedScopes({ scopes }: ProgramRow, scope: string): readonly string
   const others = requested.filter((one) => !allowed.includes(one));
   if (others.length > 0)
     throw new DomainError('invalid_scope', {
-      detail: 'The parameter scope has a scope that the program may not request.',
+      detail: 'The parameter scope names a scope that the program must not request.',
     });
   return requested;
 }
