@@ -124,7 +124,7 @@ test(
     const { page } = visitor;
     visitor.expectStatus(404);
     await visitor.goto('/console/device#wdjbmjht');
-    await button(page, 'It shows another code').click();
+    await button(page, 'It does not show this code').click();
     await heading(page, 'Do not continue');
     assert.deepEqual(
       visitor.requests.filter((request) => request.includes('approvals')),
@@ -133,7 +133,7 @@ test(
     // A link that is opened in the same tab.
     await page.evaluate(`location.hash = '#BBBB-BBBB'`);
     await button(page, 'My terminal shows this code').click();
-    await page.getByRole('alert').filter({ hasText: 'No program waits with this code.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'No program is waiting with this code.' }).waitFor();
     // No text of the link is shown but a code.
     await page.evaluate(`location.hash = '#call-0800-111-222'`);
     await page.getByLabel('Code').waitFor();
@@ -326,7 +326,7 @@ test(
     };
     for (let count = 0; count < 10; count++) {
       assert.equal(await attempt(), 404);
-      await page.locator('.field-error').filter({ hasText: 'No program waits with this code.' }).waitFor();
+      await page.locator('.field-error').filter({ hasText: 'No program is waiting with this code.' }).waitFor();
     }
     assert.equal(await attempt(), 429);
     await page

@@ -26,6 +26,8 @@ const LifetimeSeconds = Type.Integer({
   examples: [limits.programLifetimeSeconds],
 });
 
+const KeyCount = Type.Integer({ minimum: 0, description: 'Number of API keys that it made', examples: [3] });
+
 export const NewProgramBody = Named('NewProgram', {
   id: ProgramId,
   name: Name,
@@ -56,7 +58,7 @@ export const Program = Named(
     name: Name,
     scopes: Type.Array(Text('orders:read')),
     lifetimeSeconds: Type.Integer({ minimum: 0, examples: [limits.programLifetimeSeconds] }),
-    keys: Type.Integer({ minimum: 0, description: 'Number of API keys that it made', examples: [3] }),
+    keys: KeyCount,
     createdAt: Instant,
     updatedAt: Instant,
   },
@@ -67,7 +69,12 @@ export const Program = Named(
 );
 export type Program = Static<typeof Program>;
 
-export const ProgramList = Named('ProgramList', { programs: Type.Array(Program) });
+export const ProgramList = Named('ProgramList', {
+  programs: Type.Array(Program),
+  removed: Type.Array(Named('RemovedProgramKeys', { id: ProgramId, keys: KeyCount }), {
+    description: `Programs that were removed and still have keys, by id, at most ${limits.programsMax}`,
+  }),
+});
 
 export const RemovedProgram = Named('RemovedProgram', {
   message: Text('The program acme-cli has been removed.'),

@@ -9,7 +9,13 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { finishDeletionTx } from '../api-keys/deletion-store.ts';
-import { countProgramKeys, deleteProgramKeysTx, type DeletedKey } from '../api-keys/program-key-store.ts';
+import {
+  countProgramKeys,
+  deleteProgramKeysTx,
+  listRemovedPrograms,
+  type DeletedKey,
+  type RemovedProgramRow,
+} from '../api-keys/program-key-store.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { recordEventsTx, recordEventTx, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -59,6 +65,11 @@ export class Programs {
   /** By id. */
   list(): Promise<CountedProgramRow[]> {
     return store.listPrograms(this.#options.db);
+  }
+
+  /** Programs that were removed and still have keys, by id; at most `limits.programsMax`. */
+  listRemoved(): Promise<RemovedProgramRow[]> {
+    return listRemovedPrograms(this.#options.db, limits.programsMax);
   }
 
   /** @throws DomainError `program_not_found` */

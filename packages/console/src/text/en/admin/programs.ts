@@ -27,6 +27,14 @@ export const programs = {
   removeIntro: 'It cannot sign in people any more, and its outstanding requests end immediately.',
   deleteKeys: 'Also delete its API keys',
   deleteKeysHint:
-    'Each of them is rejected immediately, on every instance. Otherwise they stay valid until they expire.',
+    'Each of them is rejected immediately, on every instance. Otherwise they stay valid until they expire. You can also delete them later.',
   removed: 'The program has been removed.',
+  removedBadge: 'Removed',
+  /** A removed program is in the list until its keys have ended. */
+  ofRemoved: {
+    remove: 'Delete API keys',
+    removeTitle: 'Delete the API keys?',
+    removeIntro: 'Each of them is rejected immediately, on every instance.',
+    removed: 'The API keys have been deleted.',
+  },
 };
