@@ -6,15 +6,21 @@ import type { Grant } from '../short-lived-secrets/routes.ts';
 import type { Approvals } from './approvals.ts';
 import type { DeviceMail } from './device-mail.ts';
 import { unknownProgram, type DeviceRequests } from './device-requests.ts';
+import type { KeyRevocations } from './key-revocations.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
 
-export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
+export const deviceRoutes = (requests: DeviceRequests, revocations: KeyRevocations): readonly Route[] => [
   route(contract.requestDeviceAuthorization, async ({ body, credential, clientIp }) => {
     assertPublicClient(credential.kind);
     const { client_id: clientId, scope = '' } = body;
     return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+  }),
+  route(contract.revokeToken, async ({ body: { client_id: clientId, token }, credential }) => {
+    assertPublicClient(credential.kind);
+    await revocations.revoke(clientId, token);
+    return { status: 200 };
   }),
 ];
 
