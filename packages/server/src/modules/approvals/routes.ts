@@ -67,7 +67,8 @@ export const deviceGrant =
     if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
-    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({ clientId, deviceCode });
+    const polled = requests.poll({ clientId, deviceCode }).catch(rethrowToPollAgain);
+    const { secret, keyId, nickname, scopes, expiresInSeconds } = await polled;
     return {
       access_token: secret.reveal(),
       token_type: 'Bearer',
@@ -77,3 +78,13 @@ export const deviceGrant =
       nickname,
     };
   };
+
+/**
+ * For a poll of unknown outcome: clients that read only the OAuth code poll again after `slow_down`, and end the sign-in after any
+ * other, although the key may exist.
+ */
+function rethrowToPollAgain(error: unknown): never {
+  if (error instanceof DomainError && error.code === 'unavailable')
+    throw new DomainError('unavailable', { ...error.options, oauthError: 'slow_down' });
+  throw error;
+}
