@@ -7,6 +7,7 @@ import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts'
 import { toBase62 } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { collectingEventsTx } from '../audit/store.ts';
 import type { RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
@@ -125,6 +126,8 @@ export class Apply {
     };
     const isKnown = generation === last.generation;
     if (isKnown && mode.isStart === true) return { generation, isApplied: false, steps: [], ...run };
+    // Administrators and the command line change the same objects: what the file finds must not change before it is changed.
+    await lockAdministrationTx(tx);
     const entries = file.entries.map((entry) => ({ entry, id: this.#idOf(entry) }));
     const rows = await store.findRows(
       tx,
