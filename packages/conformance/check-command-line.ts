@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bearer } from '../server/test-kit/new-app.ts';
 import { newDeviceClient, type DeviceClient } from '../server/test-kit/device-client.ts';
+import { freePort } from '../server/test-kit/free-port.ts';
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { until } from '../server/test-kit/until.ts';
 import type { Command } from './library-program.ts';
@@ -41,9 +41,10 @@ export async function checkCommandLine(command: Command, { hasQrCode }: CommandL
   using folder = newTempFolder();
   await using at = await newDeviceClient();
   const file = join(folder.path, 'new', 'key.json');
-  const acme = commandLine(command, { KEYREEVE_URL: at.app.url, ACME_KEY_FILE: file });
-  const ended = async (name: string): Promise<[status: number | null, text: string]> => {
-    const run = acme(name);
+  const acme = (name: string, url = at.app.url): Run =>
+    commandLine(command, { KEYREEVE_URL: url, ACME_KEY_FILE: file })(name);
+  const ended = async (name: string, url?: string): Promise<[status: number | null, text: string]> => {
+    const run = acme(name, url);
     return [await run.status, run.output() + run.errors()];
   };
 
@@ -66,13 +67,22 @@ export async function checkCommandLine(command: Command, { hasQrCode }: CommandL
   assert.match(readFileSync(file, 'utf8'), /"krv_/);
 
   assert.deepEqual(await ended('whoami'), [0, 'läptop: orders:read\n']);
-  const headers = bearer(at.person.accessToken);
-  const { apiKeys } = (await at.app.call('GET', '/auth/api-keys', { headers })).json as { apiKeys: { id: number }[] };
-  const [{ id } = assert.fail()] = apiKeys;
-  const deleted = await at.app.call('DELETE', `/auth/api-keys/${id}`, { headers });
-  assert.equal(deleted.status, 200, deleted.text);
+  const kept = readFileSync(file, 'utf8');
+  const [key = ''] = /krv_[0-9A-Za-z]+/.exec(kept) ?? [];
+  const restore = (): void => writeFileSync(file, kept, { mode: 0o600 });
+  const unreachable = `http://127.0.0.1:${await freePort()}`;
+  const [status, text] = await ended('logout', unreachable);
+  const held = `The key “läptop” \\(\\d+\\) may still be valid: delete it at ${unreachable}/console`;
+  assert.match(text, new RegExp(`^acme: signed out only here \\(.+\\)\\. ${held}\n$`));
+  assert.deepEqual([status, existsSync(file), await at.isAccepted(key)], [1, false, true]);
+
+  restore();
+  assert.deepEqual(await ended('logout'), [0, 'Signed out. The key “läptop” has been deleted\n']);
+  assert.deepEqual([existsSync(file), await at.isAccepted(key)], [false, false]);
+
+  restore();
   assert.deepEqual(await ended('whoami'), [1, 'acme: the key is not accepted: run `acme login`\n']);
-  assert.deepEqual(await ended('logout'), [0, `To end the key “läptop” (${id}), delete it at ${at.app.url}/console\n`]);
+  assert.equal((await ended('logout'))[0], 0);
   assert.equal(existsSync(file), false);
 }
 

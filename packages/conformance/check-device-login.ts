@@ -11,6 +11,7 @@ import { responseOf, startRawServer, type RecordedRequest, type ReplayServer } f
 
 const beginning = 'POST /auth/oauth/device HTTP/1.1';
 const polling = 'POST /auth/oauth/token HTTP/1.1';
+const revocation = 'POST /auth/oauth/revoke HTTP/1.1';
 /** Of a poll without a response. */
 const pollMsMax = 12_000;
 const expiresInSeconds = 600;
@@ -306,6 +307,39 @@ export const loginRules: readonly Rule[] = [
       assert.equal(login.polls().length, 1);
     },
   },
+  {
+    name: 'a logout sends the key in one form, and fails with the code of the service and without the key',
+    async check(program) {
+      const closed = 'closed' as const;
+      const redirect = { status: 302, headers: [['Location', 'https://other.example.com/']] } as const;
+      const rows: readonly [Answer, unknown[] | undefined][] = [
+        [{ body: '' }, undefined],
+        [{ status: 204 }, undefined],
+        [error('invalid_grant'), [400, 'invalid_grant']],
+        [{ status: 401, body: { error: 'invalid_client' } }, [401, 'invalid_client']],
+        [unavailable, [503, 'unavailable']],
+        [redirect, [302, 'unavailable']],
+        [closed, [0, 'unavailable']],
+      ];
+      for (const [answer, expected] of rows) {
+        await using server = await startRawServer((_, socket) => {
+          if (answer === 'closed') socket.end();
+          else if (answer !== 'none') socket.write(responseOf(answer));
+        });
+        const failure = await program.logOut({ url: `${server.url}/`, clientId: 'acme-cli', key: 'krv_secret' });
+        assert.deepEqual(failure && [failure.status, failure.code], expected, JSON.stringify(answer));
+        assert.doesNotMatch(failure?.message ?? '', /krv_/);
+        assert.equal(server.requests.length, 1);
+        const [{ line, headers, body } = assert.fail()] = server.requests;
+        assert.equal(line, revocation);
+        assert.match(headers.get('user-agent') ?? '', /^keyreeve-/);
+        assert.equal(headers.get('content-type'), 'application/x-www-form-urlencoded');
+        assert.equal(headers.get('authorization'), undefined);
+        assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), { client_id: 'acme-cli', token: 'krv_secret' });
+      }
+      assert.doesNotMatch(program.errors, /krv_secret/);
+    },
+  },
 ];
 
 function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, expected: unknown[], row: string): void {
@@ -313,7 +347,7 @@ function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, e
   assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_/);
 }
 
-/** With a real service: a person approves, the first response with the key is lost, and the next one has another secret. */
+/** With a real service: a person approves, the first response with the key is lost, the next one has another secret, and a logout ends it. */
 export async function checkRealLogin(program: LibraryProgram): Promise<void> {
   await using at = await newDeviceClient();
   const lost: string[] = [];
@@ -344,6 +378,9 @@ export async function checkRealLogin(program: LibraryProgram): Promise<void> {
   assert.deepEqual([key?.nickname, key?.scopes], ['laptop', ['orders:read']]);
   assert.deepEqual([lost.length, lost[1]], [2, key?.key]);
   assert.deepEqual(await Promise.all(lost.map((secret) => at.isAccepted(secret))), [false, true]);
+  const held = { url: at.app.url, clientId: declared.id, key: key?.key ?? '' };
+  for (let times = 0; times < 2; times++) assert.equal(await program.logOut(held), undefined);
+  assert.equal(await at.isAccepted(held.key), false);
 }
 
 async function forward({ line, headers, body }: RecordedRequest, url: string): Promise<[status: number, text: string]> {

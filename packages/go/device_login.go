@@ -17,6 +17,7 @@ import (
 
 const (
 	devicePath      = "auth/oauth/device"
+	revocationPath  = "auth/oauth/revoke"
 	deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
 	// RFC 8628 sections 3.2 and 3.5.
 	deviceInterval = 5
@@ -96,7 +97,25 @@ func DeviceLogin(ctx context.Context, config DeviceLoginConfig) (DeviceKey, erro
 	return deviceLogin(ctx, config, systemClock{}, os.Stderr)
 }
 
-// deviceSession is a sign-in that has a code.
+// DeviceLogout deletes the key at the service, which rejects it from then on. The error is nil also if the key has been deleted before.
+// After an error, the key may still be valid.
+//
+// It uses the members of the configuration that are about the service and the program. The error is as of [DeviceLogin]: the codes are
+// invalid_client, invalid_grant for a key that the program has not made, and unavailable: try again.
+func DeviceLogout(ctx context.Context, config DeviceLoginConfig, key string) error {
+	if key == "" {
+		return invalid("key: expected an API key")
+	}
+	session, err := newDeviceSession(config, revocationPath, systemClock{})
+	if err != nil {
+		return err
+	}
+	session.form.Set("token", key)
+	_, err = session.send(ctx, exchangeTimeout)
+	return err
+}
+
+// deviceSession sends the requests of a sign-in or a sign-out.
 type deviceSession struct {
 	transport http.RoundTripper
 	target    string
@@ -106,22 +125,13 @@ type deviceSession struct {
 }
 
 func deviceLogin(ctx context.Context, config DeviceLoginConfig, clock clock, output io.Writer) (DeviceKey, error) {
-	beginning, err := destinationOf(config.URL, config.AllowPlainHTTP, devicePath)
+	session, err := newDeviceSession(config, devicePath, clock)
 	if err != nil {
 		return DeviceKey{}, err
 	}
-	if config.ClientID == "" {
-		return DeviceKey{}, invalid("ClientID: expected the id of a program")
-	}
-	transport, err := transportOf(config.Transport, config.TLSConfig)
-	if err != nil {
-		return DeviceKey{}, err
-	}
-	form := url.Values{"client_id": {config.ClientID}}
 	if len(config.Scopes) > 0 {
-		form.Set("scope", strings.Join(config.Scopes, " "))
+		session.form.Set("scope", strings.Join(config.Scopes, " "))
 	}
-	session := &deviceSession{transport: transport, target: beginning.url.String(), form: form, clock: clock}
 	received, err := session.send(ctx, exchangeTimeout)
 	if err != nil {
 		return DeviceKey{}, err
@@ -135,6 +145,22 @@ func deviceLogin(ctx context.Context, config DeviceLoginConfig, clock clock, out
 		return DeviceKey{}, err
 	}
 	return session.poll(ctx, ends)
+}
+
+func newDeviceSession(config DeviceLoginConfig, path string, clock clock) (*deviceSession, error) {
+	target, err := destinationOf(config.URL, config.AllowPlainHTTP, path)
+	if err != nil {
+		return nil, err
+	}
+	if config.ClientID == "" {
+		return nil, invalid("ClientID: expected the id of a program")
+	}
+	transport, err := transportOf(config.Transport, config.TLSConfig)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"client_id": {config.ClientID}}
+	return &deviceSession{transport: transport, target: target.url.String(), form: form, clock: clock}, nil
 }
 
 // send returns a response of success. The error is that of the context of the caller, or an [*Error].

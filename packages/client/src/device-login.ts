@@ -1,4 +1,4 @@
-/** The sign-in of a person from a command line (RFC 8628), which ends with an API key. */
+/** The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it. */
 import { KeyreeveError, send, type Service } from './account-request.ts';
 import { keyForm } from './service-key.ts';
 import { runtimeTimers, type Timers } from './timers.ts';
@@ -15,6 +15,15 @@ export interface DeviceLoginOptions extends Service {
   /** Shows the link and the code. Default: they are printed on the standard error. */
   readonly show?: ((code: DeviceCode) => void | Promise<void>) | undefined;
   /** Ends the wait: `deviceLogin` then throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DeviceLogoutOptions extends Service {
+  /** The id of the program, as of the sign-in. */
+  readonly clientId: string;
+  /** The secret of the API key. */
+  readonly key: string;
+  /** Ends the request, which then throws the reason of the signal. The key may still be valid. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -102,6 +111,21 @@ export async function deviceLogin(options: DeviceLoginOptions, timers: Timers = 
     }
   }
   throw failure ?? new KeyreeveError(0, { code: 'expired_token', detail: 'the code has expired' });
+}
+
+/**
+ * Deletes the key at the service, which rejects it from then on. It resolves also if the key has been deleted before. After an error,
+ * the key may still be valid.
+ * @throws KeyreeveError `invalid_client`, `invalid_grant` for a key that the program has not made, and `unavailable`: try again
+ * @throws TypeError as {@link deviceLogin}
+ * @throws the reason of the signal
+ */
+export async function deviceLogout({ clientId, key, signal, ...service }: DeviceLogoutOptions): Promise<void> {
+  if (typeof clientId !== 'string' || clientId === '') throw new TypeError('clientId must be the id of a program');
+  if (typeof key !== 'string' || key === '') throw new TypeError('key must be an API key');
+  signal?.throwIfAborted();
+  const body = new URLSearchParams({ client_id: clientId, token: key });
+  await send(service, { method: 'POST', path: 'auth/oauth/revoke', body, signal });
 }
 
 async function print({ userCode, link }: DeviceCode, qrCode: DeviceLoginOptions['qrCode']): Promise<void> {

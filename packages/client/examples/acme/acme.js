@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 // A command line whose users sign in with Keyreeve: acme login, acme whoami, acme logout.
 import { generate } from 'lean-qr';
-import { deviceLogin } from '@keyreeve/client/device-login';
+import { deviceLogin, deviceLogout } from '@keyreeve/client/device-login';
 import { deleteKey, readKey, storeKey } from './key-store.js';
 
 const url = process.env.KEYREEVE_URL ?? 'https://auth.example.com';
+const clientId = 'acme-cli';
 
 const commands = {
   async login() {
-    const key = await deviceLogin({ url, clientId: 'acme-cli', qrCode });
+    const key = await deviceLogin({ url, clientId, qrCode });
     await storeKey(key);
     console.log(`Signed in until ${key.expiresAt} with the key “${key.nickname}”`);
   },
@@ -22,9 +23,12 @@ const commands = {
   },
 
   async logout() {
-    const { keyId, nickname } = await signedIn();
+    const { key, keyId, nickname } = await signedIn();
+    const failure = await deviceLogout({ url, clientId, key }).catch((error) => error);
     await deleteKey();
-    console.log(`To end the key “${nickname}” (${keyId}), delete it at ${url}/console`);
+    const held = `The key “${nickname}” (${keyId}) may still be valid: delete it at ${url}/console`;
+    if (failure) throw new Error(`signed out only here (${failure.message}). ${held}`);
+    console.log(`Signed out. The key “${nickname}” has been deleted`);
   },
 };
 

@@ -33,6 +33,13 @@ export const approvalErrors = {
     cause: 'The request was not approved, or the key not fetched, in this time.',
     fix: 'Start again with `POST /auth/oauth/device`.',
   },
+  unsupported_token_type: {
+    status: 400,
+    title: 'The token cannot be revoked here',
+    meaning: 'A program revokes only the API key that it made. The token is a credential of another kind.',
+    cause: 'The token is a short-lived secret, an access token, a refresh token or a code.',
+    fix: 'Send the API key. Its deletion also ends its short-lived secrets. To end a session, call `POST /auth/token/revoke`.',
+  },
   too_many_device_requests: {
     status: 429,
     title: 'Too many outstanding requests',

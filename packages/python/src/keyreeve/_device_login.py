@@ -1,4 +1,4 @@
-"""The sign-in of a person from a command line (RFC 8628), which ends with an API key."""
+"""The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it."""
 
 from __future__ import annotations
 
@@ -114,6 +114,33 @@ def device_login(
         show(code)
     form = {"grant_type": _GRANT_TYPE, "client_id": client_id, "device_code": device_code}
     return _poll(clock, lambda: send("token", form, _POLL_SECONDS_MAX), interval, ends_at, cancel or threading.Event())
+
+
+def device_logout(
+    url: str,
+    client_id: str,
+    key: str,
+    *,
+    allow_plain_http: bool = False,
+    ssl_context: ssl.SSLContext | None = None,
+) -> None:
+    """Deletes the key at the service, which rejects it from then on. It returns also if the key has been deleted before.
+
+    After an error, the key may still be valid.
+    client_id: the id of the program, as of the sign-in.
+    key: the secret of the API key.
+    allow_plain_http, ssl_context: as of device_login.
+    Raises KeyreeveError: `invalid_client`, `invalid_grant` for a key that the program has not made, and `unavailable`: try again.
+    Raises ValueError if the URL, the id or the key is malformed, or the URL is plain HTTP to another host.
+    """
+    if not isinstance(client_id, str) or client_id == "":
+        raise ValueError("client_id must be the id of a program")
+    if not isinstance(key, str) or key == "":
+        raise ValueError("key must be an API key")
+    clock = Clock()
+    requests = Requests(destination_of(url, allow_plain_http, "auth/oauth/"), ssl_context, clock)
+    body = urlencode({"client_id": client_id, "token": key}).encode()
+    _within(clock, TIMEOUT_SECONDS, lambda until: requests.send("POST", "revoke", _HEADERS, body, until))
 
 
 def _print(code: DeviceCode, qr_code: Callable[[str], str] | None) -> None:

@@ -122,7 +122,7 @@ export class Programs {
         pending: this.pending,
         of: ({ before }) => {
           const repeatTx = async (tx: Transaction): Promise<void> => {
-            const found = await store.lockProgramTx(tx, id);
+            const found = await lockTx(tx, id);
             // Not of one that was added later with the same id.
             if (found?.createdAt !== before.createdAt) return;
             await changeLockedTx(tx, act, found, withoutReplaced(body, before, found));
@@ -136,7 +136,7 @@ export class Programs {
 
   /** {@link change} in a transaction of the caller, who records the narrowing. @throws DomainError as `change` */
   async changeTx(tx: Transaction, act: Act, id: string, body: ProgramChangeBody): Promise<Made> {
-    return changeLockedTx(tx, act, existing(await store.lockProgramTx(tx, id)), body);
+    return changeLockedTx(tx, act, existing(await lockTx(tx, id)), body);
   }
 
   /**
@@ -170,7 +170,7 @@ export class Programs {
         pending: this.pending,
         of: ([{ at } = { at: 0 }]) => {
           const repeatTx = async (tx: Transaction): Promise<void> => {
-            const found = await store.lockProgramTx(tx, id);
+            const found = await lockTx(tx, id);
             // Not one that was added later with the same id.
             if (found && found.createdAt < at) await removeLockedTx(tx, act, found);
           };
@@ -182,7 +182,7 @@ export class Programs {
 
   /** The removal of a program in a transaction of the caller, who records it. @throws DomainError `program_not_found` */
   async removeTx(tx: Transaction, act: Act, id: string): Promise<readonly Revocation[]> {
-    return removeLockedTx(tx, act, existing(await store.lockProgramTx(tx, id)));
+    return removeLockedTx(tx, act, existing(await lockTx(tx, id)));
   }
 
   /** Deletes some keys. No key is made for a program that has been removed. @returns their number */
@@ -219,6 +219,12 @@ export class Programs {
     });
     return deleted.length;
   }
+}
+
+/** The administration first, as in an addition: a file that is applied meanwhile waits. */
+async function lockTx(tx: Transaction, id: string): Promise<ProgramRow | undefined> {
+  await lockAdministrationTx(tx);
+  return store.lockProgramTx(tx, id);
 }
 
 async function changeLockedTx(
