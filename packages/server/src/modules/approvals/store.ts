@@ -170,5 +170,5 @@ export const reissueTx = (tx: Transaction, id: string, at: number): void => tx.e
 export const deleteEndedRequests = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteEnded, [before, rowsMax]));
 
-/** After a rotation of the root key: their hashes belong to no code any more. @returns the number of deleted rows */
+/** After a rotation of the root key, and a replay of the deletion journal. @returns the number of deleted rows */
 export const deleteAllRequestsTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);
