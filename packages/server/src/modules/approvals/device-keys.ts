@@ -78,8 +78,9 @@ export class DeviceKeys {
    *   `invalid_grant`, `expired_token`, `unavailable`
    */
   async create(row: RequestRow, now: number): Promise<IssuedKey> {
-    const { counts, db, mail } = this.#options;
+    const { apiKeys, counts, db, mail } = this.#options;
     try {
+      await apiKeys.assertCreationAllowed(row.accountId ?? '', now);
       const issued = await db.transaction((tx) => this.#createTx(tx, row, now));
       counts.issued++;
       mail.sendSoon();

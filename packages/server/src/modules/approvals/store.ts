@@ -79,11 +79,11 @@ const insert = sql(
    on conflict do nothing`,
 );
 const pending = `r.state = 'pending' and r.program_id = $1 and r.expires_at > $2`;
-const countOfRange = sql<{ count: number }>(
+const countRange = sql<{ count: number }>(
   'count_requests_of_range',
   `select count(*) as count from approval_requests r where ${pending} and r.client_range = $3`,
 );
-const countOfProgram = sql<{ count: number }>(
+const countProgram = sql<{ count: number }>(
   'count_requests_of_program',
   `select count(*) as count from approval_requests r where ${pending}`,
 );
@@ -142,11 +142,16 @@ export async function insertRequestTx(tx: Transaction, request: NewRequest): Pro
 }
 
 /** Outstanding requests of a program from one client IP range. */
-export const countOfRangeTx = async (tx: Transaction, program: string, range: string, now: number): Promise<number> =>
-  (await tx.get(countOfRange, [program, now, range]))?.count ?? 0;
+export const countOfRange = async (
+  reader: Pick<Reader, 'get'>,
+  program: string,
+  range: string,
+  now: number,
+): Promise<number> => (await reader.get(countRange, [program, now, range]))?.count ?? 0;
 
-export const countOfProgramTx = async (tx: Transaction, program: string, now: number): Promise<number> =>
-  (await tx.get(countOfProgram, [program, now]))?.count ?? 0;
+/** Reads all outstanding requests of the program in the index. */
+export const countOfProgram = async (reader: Pick<Reader, 'get'>, program: string, now: number): Promise<number> =>
+  (await reader.get(countProgram, [program, now]))?.count ?? 0;
 
 /** Deletes the oldest outstanding request of the range that has most of them, at least two. @returns whether there is one */
 export const evictTx = async (tx: Transaction, program: string, now: number): Promise<boolean> =>
