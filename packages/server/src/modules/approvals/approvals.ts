@@ -169,7 +169,7 @@ async function lockWithCodeTx(tx: Transaction, id: string, hash: Buffer): Promis
 
 /** @throws DomainError `invalid_request` for more than the program has requested */
 function dataOf(
-  { data: { requested } }: RequestRow,
+  { data: { requested }, programUpdatedAt }: RequestRow,
   { sessionId, kid }: AccountPrincipal,
   {
     nickname,
@@ -182,5 +182,5 @@ function dataOf(
   if (lifetimeSeconds > requested.lifetimeSeconds)
     throw invalidAt('/lifetimeSeconds', `Expected at most ${requested.lifetimeSeconds}.`);
   const by = { sessionId, ...(kid === undefined ? {} : { kid }) };
-  return { requested, approved: { scopes: [...scopes], lifetimeSeconds, nickname, by } };
+  return { requested, approved: { scopes: [...scopes], lifetimeSeconds, nickname, by, programUpdatedAt } };
 }

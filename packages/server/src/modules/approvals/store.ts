@@ -22,7 +22,12 @@ export interface ApprovedBy {
 
 export interface DeviceData {
   readonly requested: DeviceRight;
-  readonly approved?: DeviceRight & { readonly nickname: string; readonly by: ApprovedBy };
+  readonly approved?: DeviceRight & {
+    readonly nickname: string;
+    readonly by: ApprovedBy;
+    /** The time of the last change of the program. The right ends with the next change. */
+    readonly programUpdatedAt: number;
+  };
 }
 
 export interface RequestRow {
@@ -30,6 +35,7 @@ export interface RequestRow {
   readonly kind: 'device';
   readonly programId: string;
   readonly programName: string;
+  readonly programUpdatedAt: number;
   readonly clientRange: string;
   readonly state: ApprovalState;
   readonly data: DeviceData;
@@ -57,8 +63,8 @@ export interface NewRequest {
   readonly expiresAt: number;
 }
 
-const columns = `r.id, r.kind, r.program_id as "programId", p.name as "programName", r.client_range as "clientRange", r.state,
-  r.data, a.id as "accountId", r.key_id as "keyId", r.used_at as "usedAt", r.issued_at as "issuedAt",
+const columns = `r.id, r.kind, r.program_id as "programId", p.name as "programName", p.updated_at as "programUpdatedAt",
+  r.client_range as "clientRange", r.state, r.data, a.id as "accountId", r.key_id as "keyId", r.used_at as "usedAt", r.issued_at as "issuedAt",
   r.created_at as "createdAt", r.expires_at as "expiresAt"`;
 const from = `from approval_requests r join programs p on p.id = r.program_id left join accounts a on a.pk = r.account_pk`;
 const byDeviceCode = sql<StoredRow>(
