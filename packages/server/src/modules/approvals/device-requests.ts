@@ -36,19 +36,24 @@ export interface Poll {
 
 /** Random codes: two requests hardly ever have the same. */
 const attemptsMax = 5;
+/** From here on, the transaction counts exactly. Fewer requests begin at once than are missing to the bound. */
+const nearBound = 0.9 * limits.deviceRequestsPerProgramMax;
 
 export class DeviceRequests {
   readonly #options: DeviceRequestsOptions;
   readonly #pace = new PollPace();
   readonly #programs: CoalescingReader<string, ProgramRow>;
   readonly #requests: CoalescingReader<Buffer, RequestRow>;
+  /** Numbers of outstanding requests, by program. */
+  readonly #outstanding: CoalescingReader<string, number>;
 
   constructor(options: DeviceRequestsOptions) {
-    const { db } = options;
+    const { clock, db } = options;
     this.#options = options;
     const each = <Key, Row>(find: (key: Key) => Promise<Row | undefined>) =>
       new CoalescingReader((keys: readonly Key[]) => Promise.all(keys.map(find)), db.sharedReads);
     this.#programs = each((id: string) => findProgram(db, id));
+    this.#outstanding = each((id: string) => store.countOfProgram(db, id, clock.now()));
     this.#requests = each((hash: Buffer) => store.findByDeviceCode(db, hash));
   }
 
@@ -66,12 +71,16 @@ export class DeviceRequests {
     const now = clock.now();
     const clientRange = rangeOf(clientIp);
     await approvalLimits.assertMayBegin(program.id, clientRange, now);
+    // By reads: neither rejected clients nor a count of many rows occupy the writer.
+    if ((await store.countOfRange(db, program.id, clientRange, now)) >= limits.deviceRequestsPerRangeMax)
+      throw tooMany();
+    const isNearBound = ((await this.#outstanding.read(program.id)) ?? 0) >= nearBound;
     const requested = { scopes, lifetimeSeconds: lifetimeSecondsOf(program.lifetimeSeconds, lifetimeDaysMax) };
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const { userCode, deviceCode, userCodeHash, deviceCodeHash } = codes.make();
       const request = { programId: program.id, userCodeHash, deviceCodeHash, clientRange, requested };
       const row = { ...request, id: randomId('apr'), now, expiresAt: now + requestMs };
-      if (!(await db.transaction((tx) => this.#beginTx(tx, row)))) continue;
+      if (!(await db.transaction((tx) => this.#beginTx(tx, row, isNearBound)))) continue;
       counts.begun++;
       return {
         device_code: deviceCode.reveal(),
@@ -86,13 +95,13 @@ export class DeviceRequests {
     throw unknownProgram();
   }
 
-  async #beginTx(tx: Transaction, request: store.NewRequest): Promise<boolean> {
+  async #beginTx(tx: Transaction, request: store.NewRequest, isNearBound: boolean): Promise<boolean> {
     const { programId, clientRange, now } = request;
     const ofRangeMax = limits.deviceRequestsPerRangeMax;
     await this.#options.approvalLimits.countBeginTx(tx, programId, clientRange, now);
-    const ofRange = await store.countOfRangeTx(tx, programId, clientRange, now);
+    const ofRange = await store.countOfRange(tx, programId, clientRange, now);
     if (ofRange >= ofRangeMax) throw tooMany();
-    if ((await store.countOfProgramTx(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
+    if (isNearBound && (await store.countOfProgram(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
       // Each range gets one, so that many ranges together cannot keep all others out.
       if (ofRange > 0 || !(await store.evictTx(tx, programId, now))) throw tooMany();
     }
