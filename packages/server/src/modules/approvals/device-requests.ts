@@ -93,8 +93,8 @@ export class DeviceRequests {
     const ofRange = await store.countOfRangeTx(tx, programId, clientRange, now);
     if (ofRange >= ofRangeMax) throw tooMany();
     if ((await store.countOfProgramTx(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
-      // Each range gets one, so that many ranges together cannot keep all others out.
-      if (ofRange > 0 || !(await store.evictTx(tx, programId, now))) throw tooMany();
+      // Replaced, not rejected, so that many ranges together cannot keep all others out.
+      if (!(await store.evictTx(tx, request, ofRange))) throw tooMany();
     }
     return store.insertRequestTx(tx, request);
   }
