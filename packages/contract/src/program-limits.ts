@@ -33,8 +33,7 @@ export const programLimits = {
   ),
   deviceRequestsPerProgramMax: limit(
     10_000,
-    'Outstanding requests of a program. At the bound, a client IP range may have one, which replaces one of a range with several.',
-    'too_many_device_requests',
+    'Outstanding requests of a program. At the bound, a new one replaces an old one, first of the client IP ranges with most.',
   ),
   // 20^8 codes, and at most 10,000 outstanding requests of a program: a guess succeeds once in 2.5 million.
   wrongCodesPerAccountMax: limit(10, 'Wrong user codes that one account enters in an hour.', 'too_many_codes'),

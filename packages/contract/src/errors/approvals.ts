@@ -43,7 +43,7 @@ export const approvalErrors = {
   too_many_device_requests: {
     status: 429,
     title: 'Too many outstanding requests',
-    meaning: `A program has at most ${limits.deviceRequestsPerRangeMax} outstanding requests from one client IP range, and ${limits.deviceRequestsPerProgramMax} in all. Each ends after ${limits.deviceRequestSeconds / 60} minutes, or when a person decides.`,
+    meaning: `A program has at most ${limits.deviceRequestsPerRangeMax} outstanding requests from one client IP range. Each ends after ${limits.deviceRequestSeconds / 60} minutes, or when a person decides.`,
     cause: 'Clients in this client IP range have started sign-ins that are not decided.',
     fix: waitAndRetry,
   },

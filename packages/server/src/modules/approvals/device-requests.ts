@@ -102,8 +102,8 @@ export class DeviceRequests {
     const ofRange = await store.countOfRange(tx, programId, clientRange, now);
     if (ofRange >= ofRangeMax) throw tooMany();
     if (isNearBound && (await store.countOfProgram(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
-      // Each range gets one, so that many ranges together cannot keep all others out.
-      if (ofRange > 0 || !(await store.evictTx(tx, programId, now))) throw tooMany();
+      // Replaced, not rejected, so that many ranges together cannot keep all others out.
+      if (!(await store.evictTx(tx, request, ofRange))) throw tooMany();
     }
     return store.insertRequestTx(tx, request);
   }
