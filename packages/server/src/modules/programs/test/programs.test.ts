@@ -87,7 +87,7 @@ onEachDatabase(
     await programs.remove(operator, 'other', false);
     const removed = await programs.listRemoved();
     assert.deepEqual(
-      removed.map(({ id: program, keys }) => [program, keys]),
+      removed.map((one) => [one.id, one.keys]),
       [['other', 1]],
     );
     await programs.add(operator, { id: 'other', name: 'Other' });
