@@ -1,6 +1,6 @@
 /**
  * The code in the fragment of a link to the page on which a person approves a program. A sign-in can leave that page, for example for
- * single sign-on, and return without the fragment: so this tab keeps the code while it can be valid. The person confirms it in any case.
+ * single sign-on, and return without the fragment: this tab keeps the code until then. The person confirms it in any case.
  */
 import { store, stored } from './stored.ts';
 
@@ -18,8 +18,8 @@ export function keptCode(): string | undefined {
   return Math.abs(Date.now() - Number(at)) < validMs ? code : undefined;
 }
 
-export const keepCode = (code: string | undefined): void => store('approval-code', code && `${Date.now()} ${code}`);
-
-const keepLinked = (): void => keepCode(linkedCode() ?? keptCode());
-keepLinked();
-addEventListener('hashchange', keepLinked);
+/** Before the page is left. */
+export function keepCode(): void {
+  const code = linkedCode();
+  if (code) store('approval-code', `${Date.now()} ${code}`);
+}

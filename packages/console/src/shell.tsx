@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso/router';
-import { keptCode } from './linked-code.ts';
+import { keepCode, keptCode } from './linked-code.ts';
 import { mainPages } from './main-pages.ts';
 import { ariaShortcut, isPaletteOpen, opensBySlash, shownShortcut, watchShortcuts } from './palette/shortcuts.ts';
 import { Announcements } from './parts/announce.tsx';
@@ -239,6 +239,7 @@ const ProblemDialog = ({ problem, onClose }: { readonly problem: Problem; readon
 function AccountMenu() {
   const { route } = useLocation();
   const leave = useAction(async () => {
+    keepCode();
     await signOut();
     // The next person who signs in here starts at the first page.
     route(`${root}/sign-in`);

@@ -1,6 +1,6 @@
 /** The button that continues at the OpenID provider of administrators. */
 import { send } from './api.ts';
-import { keptCode } from './linked-code.ts';
+import { keepCode, keptCode } from './linked-code.ts';
 import { Button } from './parts/button.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { useAction } from './resource.ts';
@@ -15,6 +15,7 @@ const returnTo = (): string =>
 /** @param isConfirmation whether the provider must ask for the credentials again */
 export function SingleSignOnButton({ isConfirmation = false }: { readonly isConfirmation?: boolean }) {
   const start = useAction(async () => {
+    keepCode();
     const body = { returnTo: returnTo(), isConfirmation };
     location.assign((await send('POST /console/sso/start', { body })).location);
   });

@@ -199,7 +199,7 @@ test('a reload of the request returns to the code with the same choices, and ano
   await button(page, 'My terminal shows this code').click();
   await heading(page, 'Approve Acme CLI?');
   assert.equal(await page.getByLabel('orders:write').isChecked(), false);
-  // A link within the page, before and after.
+  // The link to the content of the page.
   await page.evaluate(`location.hash = '#content'`);
   await heading(page, 'Approve Acme CLI?');
   await page.reload();
@@ -207,17 +207,19 @@ test('a reload of the request returns to the code with the same choices, and ano
 });
 
 test('a code that was kept for longer than it is valid is not shown', async (site) => {
-  const { email } = await site.app.createAccount();
   const visitor = await site.open({ hasClock: true });
   const { page } = visitor;
-  const { code } = await openLink(site, visitor);
-  await visitor.goto('/console/sign-in');
-  await page.clock.fastForward(11 * 60_000);
-  await signInByCookie(visitor.context, email);
-  await visitor.goto('/console/sign-in');
-  await heading(page, 'API keys');
-  await visitor.goto(`/console/device#${code}`);
-  await assertCompares(page, code);
+  for (const minutes of [9, 11]) {
+    const { email } = await site.app.createAccount();
+    await visitor.context.clearCookies();
+    const { code } = await openLink(site, visitor);
+    await visitor.goto('/console/sign-in');
+    await page.clock.fastForward(minutes * 60_000);
+    await signInByCookie(visitor.context, email);
+    await visitor.goto('/console/sign-in');
+    if (minutes < 10) await assertCompares(page, code);
+    else await heading(page, 'API keys');
+  }
 });
 
 test('a double click approves once, and Back shows the decision instead of the request', async (site) => {

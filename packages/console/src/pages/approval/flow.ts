@@ -1,12 +1,12 @@
 /**
  * Where the person is on the way from a code to a decision. It is in memory, so that a sign-in in the middle loses nothing. Until the
- * decision, the code of a link stays in the fragment of the URL, which browsers do not send. For a sign-in that leaves the page, this tab
- * keeps the code and what the person has chosen.
+ * decision, the code is in the fragment of the URL, which browsers do not send. If a sign-in leaves the page, this tab keeps the code and
+ * what the person has chosen.
  */
 import { signal } from '@preact/signals';
 import { call, type RequestOf, type ResponseOf } from '../../api.ts';
 import { serverNow } from '../../clock.ts';
-import { keepCode, keptCode, linkedCode } from '../../linked-code.ts';
+import { keptCode, linkedCode } from '../../linked-code.ts';
 import { Problem, problemOf } from '../../problem.ts';
 import { reloadSession, session } from '../../session.ts';
 import { store, stored } from '../../stored.ts';
@@ -51,14 +51,24 @@ export function shownCode(code: string): string {
   return letters.length === 8 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : code;
 }
 
-/** Begins with the code of the link that was opened, if it has one. A link within the page has another fragment. */
+/** Begins with the code of the link that was opened, or that a sign-in interrupted, if there is one. */
 export function takeLink(): void {
-  const { step } = flow.peek();
-  const code = linkedCode() ?? (step === 'type' || step === 'compare' ? keptCode() : undefined);
-  if (code) start({ step: 'compare', code });
+  const current = flow.peek();
+  const code = linkedCode() ?? keptCode();
+  store('approval-code', undefined);
+  if (code) {
+    start({ step: 'compare', code });
+    showInUrl(code);
+  } else if (location.href.endsWith('#content')) {
+    // The link to the content of the page.
+    if (current.step === 'compare') showInUrl(current.code);
+    if (current.step === 'review') showInUrl(current.found.code);
+  }
   // Without its link, there is nothing to compare.
-  else if (step === 'compare') start();
+  else if (current.step === 'compare') start();
 }
+
+const showInUrl = (code: string): void => history.replaceState(history.state, '', `#${code}`);
 
 /** What is in memory continues, unless another person has signed in. */
 export function resume(): void {
@@ -84,7 +94,6 @@ export function startAnew(): void {
 function forget(): void {
   // A reload must not ask for the code again.
   if (location.hash) history.replaceState(history.state, '', location.pathname + location.search);
-  keepCode(undefined);
   store('approval-choices', undefined);
 }
 
@@ -114,8 +123,6 @@ export async function lookUp(code: string, mustBeDeclared: boolean): Promise<voi
     call('POST /auth/approvals/lookup', { body: { code } }),
     call('GET /auth/scopes'),
   ]).catch((error: unknown) => {
-    // Not kept for the next time.
-    if (problemOf(error).code === 'approval_not_found') keepCode(undefined);
     throw explained(error);
   });
   const scopes = approval.scopes.map(
@@ -126,7 +133,7 @@ export async function lookUp(code: string, mustBeDeclared: boolean): Promise<voi
   // Decided already, such as in another tab.
   if (approval.state !== 'pending') return endAs(approval, found);
   typed.value = '';
-  keepCode(found.code);
+  showInUrl(found.code);
   choices.value = keptChoices(found);
   flow.value = { step: 'review', found };
 }

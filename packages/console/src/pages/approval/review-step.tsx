@@ -11,7 +11,7 @@ import { Page } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useAction } from '../../resource.ts';
+import { useAction, type Action } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { approvalText } from '../../text/approval-text.ts';
 import { text } from '../../text/text.ts';
@@ -26,8 +26,15 @@ interface StepProps {
 
 export function ReviewStep({ found }: StepProps) {
   const { program, isOwnRange } = found.approval;
-  const approval = useAction((fields: Fields) => approve(found, choicesOf(fields)));
-  const denial = useAction(() => deny(found));
+  // Only the newest failure is shown.
+  const approval: Action<[Fields]> = useAction((fields: Fields) => {
+    denial.clear();
+    return approve(found, choicesOf(fields));
+  });
+  const denial = useAction(() => {
+    approval.clear();
+    return deny(found);
+  });
   return (
     <Page
       title={approvalText.reviewTitle(program.name)}

@@ -17,7 +17,7 @@ export const programs = {
     'Eine Wiederherstellung hat seine Einstellungen entfernt. Niemand kann es genehmigen, bis Sie sie wieder speichern.',
   lapsedBadge: 'Einstellungen fehlen',
   keys: 'Schlüssel',
-  keyCount: (_keys: number, count: string) => `${count} Schlüssel`,
+  keyCount: (_keys: number, count: string) => `${count}\u00A0Schlüssel`,
   actionsOf: (name: string) => `Aktionen für ${name}`,
   narrowing:
     'Weniger Scopes oder eine kürzere Gültigkeit gelten für neue Schlüssel, auch für solche, die genehmigt sind und die das Programm noch nicht abgeholt hat. Andere Schlüssel ändern sich nicht.',

@@ -15,7 +15,7 @@ export const programs = {
   lapsed: 'A restore has removed its settings. Nobody can approve it until you save them again.',
   lapsedBadge: 'Settings missing',
   keys: 'Keys',
-  keyCount: (keys: number, count: string) => (keys === 1 ? '1 key' : `${count} keys`),
+  keyCount: (keys: number, count: string) => (keys === 1 ? '1\u00A0key' : `${count}\u00A0keys`),
   actionsOf: (name: string) => `Actions for ${name}`,
   narrowing:
     'Fewer scopes or a shorter lifetime apply to new keys, also to those that people have approved but the program has not fetched. Other keys do not change.',
