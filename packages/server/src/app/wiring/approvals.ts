@@ -16,7 +16,7 @@ const approvalPath = '/console/device';
 
 export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiKeys, keyChanges, uses }: KeyServices) {
   const { areRequestsLimited, config, core, issuer, keys, mailer } = wiring;
-  const { keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
+  const { corsOrigins, keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
   const { hasCatalogue } = keyRulesOf(wiring);
   const codes = new ApprovalCodes(keys.oneTimeCodeHash);
   const approvalLimits = new ApprovalLimits({ ...core, bucketHash: keys.rateLimitBucket, enabled: areRequestsLimited });
@@ -48,6 +48,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     lifetimeDaysMax,
     pending: { requests: approvals.pending, programs: programs.pending },
     counts,
+    corsOrigins,
     verificationUri: config.hasConsole ? `${config.consoleUrl ?? issuer}${approvalPath}` : undefined,
   });
   return { programs, approvals, deviceMail, deviceRequests };

@@ -11,11 +11,15 @@ import { unknownProgram, type DeviceRequests } from './device-requests.ts';
 const headers = ['Pragma', 'no-cache'];
 
 export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
-  route(contract.requestDeviceAuthorization, async ({ body, credential, clientIp }) => {
-    assertPublicClient(credential.kind);
-    const { client_id: clientId, scope = '' } = body;
-    return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
-  }),
+  route(
+    contract.requestDeviceAuthorization,
+    async ({ body, credential, clientIp }) => {
+      assertPublicClient(credential.kind);
+      const { client_id: clientId, scope = '' } = body;
+      return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+    },
+    (header) => requests.assertOrigin(header('Origin'), header('Sec-Fetch-Site')),
+  ),
 ];
 
 export const approvalRoutes = (approvals: Approvals): readonly Route[] => [
