@@ -18,6 +18,10 @@ const expiresInSeconds = 600;
 /** While the service repeats a lost response. */
 const repeatMs = 60_000;
 const lifeSeconds = 3_600;
+/** From the first slash after the host. */
+const linkCharsMax = 1_000;
+/** The control character of ISO 6429 that has the meaning of ESC [. */
+const csi = '\u009B';
 let codes = 0;
 
 /** Another user code for each login, because the standard error has those of all. */
@@ -164,7 +168,8 @@ export const loginRules: readonly Rule[] = [
   {
     name: 'without an interval and a complete link, a login polls every 5 s and prints the page',
     async check(program) {
-      const { interval: _, verification_uri_complete: __, ...code } = newCode();
+      const { interval: _, verification_uri_complete: __, ...others } = newCode();
+      const code = { ...others, verification_uri: `http://[::1]:8080/${'a'.repeat(linkCharsMax - 1)}` };
       await using login = await startLogin(program, { code });
       await login.pausesFor(5_000);
       const page = `\n  ${code.verification_uri}\n  ${code.user_code}\n`;
@@ -231,6 +236,15 @@ export const loginRules: readonly Rule[] = [
         [{ body: { ...issued, access_token: 'krv_x\r\ny' } }, [200, 'unavailable']],
         [{ body: { ...issued, key_id: '4711' } }, [200, 'unavailable']],
         [{ body: { ...issued, nickname: 7 } }, [200, 'unavailable']],
+        [{ body: { ...issued, nickname: `Acme${csi}2J` } }, [200, 'unavailable']],
+        [{ body: { ...issued, nickname: 'Acme\u001B]0;Acme\u0007' } }, [200, 'unavailable']],
+        [{ body: { ...issued, scope: 'orders:read\u001B[2J' } }, [200, 'unavailable']],
+        [{ body: { ...issued, scope: `orders:read${csi}2J` } }, [200, 'unavailable']],
+        [
+          { status: 400, body: { error: 'access_denied', error_description: `no\u001B]0;no\u0007${csi}` } },
+          [400, 'access_denied'],
+        ],
+        [{ status: 400, body: { error: '\u001B[2J', error_description: 'no' } }, [400, 'unavailable']],
         [{ body: { ...issued, scope: undefined } }, [200, 'unavailable']],
         [{ body: { ...issued, expires_in: 'soon' } }, [200, 'unavailable']],
         [{ body: { ...issued, expires_in: 1e15 } }, [200, 'unavailable']],
@@ -256,11 +270,17 @@ export const loginRules: readonly Rule[] = [
         [{ status: 401, body: { error: 'invalid_client' } }, [401, 'invalid_client']],
         [error('invalid_scope'), [400, 'invalid_scope']],
         [limited, [429, 'too_many_device_requests']],
+        [{ ...limited, body: { ...limited.body, detail: `no\u001B[2J${csi}` } }, [429, 'too_many_device_requests']],
         [unavailable, [503, 'unavailable']],
         ...[
           { user_code: 'A\u001B[2J' },
           { verification_uri: 'javascript:alert(1)' },
           { verification_uri_complete: 'https://auth.example.com/\u001B[2J' },
+          { verification_uri: 'https://auth.example.com@other.example.com/' },
+          { verification_uri_complete: `https://auth.example.com@other.example.com/#${good.user_code}` },
+          { verification_uri_complete: 'https://auth.example.com:443@other.example.com' },
+          { verification_uri_complete: 'https://\\other.example.com' },
+          { verification_uri_complete: `https://auth.example.com/${'a'.repeat(linkCharsMax)}` },
           { device_code: '' },
           { expires_in: 0 },
           { expires_in: undefined },
@@ -344,7 +364,7 @@ export const loginRules: readonly Rule[] = [
 
 function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, expected: unknown[], row: string): void {
   assert.deepEqual([key, failure?.status, failure?.code], [undefined, ...expected], row);
-  assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_/);
+  assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_|\p{Cc}/u);
 }
 
 /** With a real service: a person approves, the first response with the key is lost, the next one has another secret, and a logout ends it. */

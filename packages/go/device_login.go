@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
@@ -36,7 +37,9 @@ const (
 // Nothing that would control a terminal.
 var (
 	userCodeForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	linkForm     = regexp.MustCompile(`^https?://[\x21-\x7E]{1,1000}$`)
+	scopesForm   = regexp.MustCompile(`^[\x20-\x7E]*$`)
+	// Without user name: a link to another host could look like one to the service.
+	linkForm = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]-]{1,300}(?:[/?#][\x21-\x7E]{0,999})?$`)
 )
 
 // DeviceLoginConfig has the settings of [DeviceLogin].
@@ -299,7 +302,8 @@ func deviceKeyOf(received answer) (DeviceKey, error) {
 	err := json.Unmarshal(received.text, &issued)
 	isWhole := issued.KeyID > 0 && issued.Nickname != nil && issued.Scope != nil &&
 		issued.ExpiresIn != nil && *issued.ExpiresIn >= 0 && *issued.ExpiresIn <= keySecondsMax
-	if err != nil || !isWhole || !serviceKeyForm.MatchString(issued.AccessToken) {
+	if err != nil || !isWhole || !serviceKeyForm.MatchString(issued.AccessToken) ||
+		strings.ContainsFunc(*issued.Nickname, unicode.IsControl) || !scopesForm.MatchString(*issued.Scope) {
 		return DeviceKey{}, otherForm(received)
 	}
 	return DeviceKey{

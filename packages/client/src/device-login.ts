@@ -69,7 +69,10 @@ const secondsMax = 86_400;
 const keySecondsMax = 3_155_760_000;
 /** Nothing that would control a terminal. */
 const userCodeForm = /^[A-Za-z0-9-]{1,64}$/;
-const linkForm = /^https?:\/\/[\x21-\x7E]{1,2000}$/;
+const scopeForm = /^[\x20-\x7E]*$/;
+const nicknameForm = /^\P{Cc}*$/u;
+/** Without user name: a link to another host could look like one to the service. */
+const linkForm = /^https?:\/\/[A-Za-z0-9._:[\]-]{1,300}(?:[/?#][\x21-\x7E]{0,999})?$/;
 
 /**
  * Prints the link and the code on the standard error, waits until a person has approved, and returns the API key.
@@ -201,7 +204,7 @@ function readKey(content: unknown): DeviceKey {
   } = (content ?? {}) as Record<string, unknown>;
   if (!isText(key, keyForm) || !isInteger(keyId, 1, Number.MAX_SAFE_INTEGER)) throw otherForm();
   if (!isInteger(seconds, 0, keySecondsMax)) throw otherForm();
-  if (typeof nickname !== 'string' || typeof scope !== 'string') throw otherForm();
+  if (!isText(nickname, nicknameForm) || !isText(scope, scopeForm)) throw otherForm();
   // oxlint-disable-next-line no-restricted-properties -- a time for the person, which decides nothing
   const expiresAt = new Date(Date.now() + seconds * 1_000).toISOString();
   return { key, keyId, nickname, scopes: scope.split(' ').filter(Boolean), expiresAt };

@@ -63,6 +63,12 @@ export const requestDeviceAuthorization = route('requestDeviceAuthorization', 'P
   description:
     'RFC 8628 section 3.1, for programs that an operator has declared. The program shows the code and the link, and polls `POST /auth/oauth/token` with `device_code` and `client_id`. When a person has approved the request, the `access_token` of the response is an API key. A response with status 400 has the format of RFC 6749 section 5.2.',
   auth: 'none',
+  headers: Type.Object({
+    Origin: Type.Optional(
+      Text('https://app.example.com', 'Of a web page, which an operator must have listed in `KEYREEVE_CORS_ORIGINS`'),
+    ),
+    'Sec-Fetch-Site': Type.Optional(Text('cross-site', 'Of a browser, whose other pages are rejected')),
+  }),
   body: { type: 'form', schema: DeviceAuthorizationBody, bytesMax: limits.exchangeBodyBytesMax },
   success: {
     status: 200,

@@ -16,10 +16,11 @@ const commands = {
 
   async whoami() {
     const { key, nickname } = await signedIn();
-    const response = await fetch(`${url}/auth/forward`, { headers: { Authorization: `Bearer ${key}` } });
+    const headers = { Authorization: `Bearer ${key}` };
+    const response = await fetch(`${url}/auth/forward`, { headers, redirect: 'manual' });
     if (response.status === 401) throw new Error('the key is not accepted: run `acme login`');
     if (!response.ok) throw new Error(`the service answered ${response.status}`);
-    console.log(`${nickname}: ${response.headers.get('X-Keyreeve-Scopes')}`);
+    console.log(`${nickname}: ${response.headers.get('X-Keyreeve-Scopes')?.replaceAll(/\p{Cc}/gu, '')}`);
   },
 
   async logout() {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
 	"time"
+	"unicode"
 
 	qr "github.com/piglig/go-qr"
 
@@ -66,21 +66,27 @@ func whoami(ctx context.Context) error {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+held.Key)
-	response, err := http.DefaultClient.Do(request)
+	// A redirect could send the key to another host.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-		nickname, _ := url.PathUnescape(response.Header.Get("X-Keyreeve-Nickname"))
-		fmt.Printf("%s: %s\n", nickname, response.Header.Get("X-Keyreeve-Scopes"))
+		scopes := strings.Join(strings.FieldsFunc(response.Header.Get("X-Keyreeve-Scopes"), isNotPrintable), "")
+		fmt.Printf("%s: %s\n", held.Nickname, scopes)
 		return nil
 	case http.StatusUnauthorized:
 		return errors.New("the key is not accepted: run `acme login`")
 	default:
 		return fmt.Errorf("the service answered %d", response.StatusCode)
 	}
+}
+
+func isNotPrintable(character rune) bool {
+	return !unicode.IsPrint(character)
 }
 
 func logout(ctx context.Context) error {

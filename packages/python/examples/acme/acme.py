@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -39,11 +38,14 @@ def login() -> str:
 
 def whoami() -> str:
     """Replace the URL with that of your API, which verifies the key."""
-    headers = {"Authorization": f"Bearer {signed_in()['key']}"}
+    held = signed_in()
+    request = urllib.request.Request(f"{URL}/auth/forward")
+    # Not in the headers, which urllib sends again to the target of a redirect.
+    request.add_unredirected_header("Authorization", f"Bearer {held['key']}")
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{URL}/auth/forward", headers=headers)) as response:
-            nickname = urllib.parse.unquote(response.headers["X-Keyreeve-Nickname"])
-            return f"{nickname}: {response.headers['X-Keyreeve-Scopes']}"
+        with urllib.request.urlopen(request) as response:
+            scopes = "".join(filter(str.isprintable, response.headers["X-Keyreeve-Scopes"] or ""))
+            return f"{held['nickname']}: {scopes}"
     except urllib.error.HTTPError as error:
         if error.code == 401:
             sys.exit("acme: the key is not accepted: run `acme login`")

@@ -35,7 +35,10 @@ _KEY_SECONDS_MAX = 3_155_760_000
 _KEY_ID_MAX = 2**53 - 1
 # Nothing that would control a terminal.
 _USER_CODE_FORM = re.compile(r"[A-Za-z0-9-]{1,64}")
-_LINK_FORM = re.compile(r"https?://[\x21-\x7E]{1,2000}")
+_SCOPE_FORM = re.compile(r"[\x20-\x7E]*")
+_NICKNAME_FORM = re.compile(r"[^\x00-\x1F\x7F-\x9F]*")
+# Without user name: a link to another host could look like one to the service.
+_LINK_FORM = re.compile(r"https?://[A-Za-z0-9._:\[\]-]{1,300}(?:[/?#][\x21-\x7E]{0,999})?")
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def _key_of(content: Any) -> DeviceKey:
     members = content if isinstance(content, dict) else {}
     nickname, scope, seconds = members.get("nickname"), members.get("scope"), members.get("expires_in")
     is_key = _is_text(members.get("access_token"), KEY_FORM) and _is_integer(members.get("key_id"), 1, _KEY_ID_MAX)
-    if not is_key or not isinstance(nickname, str) or not isinstance(scope, str):
+    if not (is_key and _is_text(nickname, _NICKNAME_FORM) and _is_text(scope, _SCOPE_FORM)):
         raise _other_form()
     if type(seconds) is not int or not 0 <= seconds <= _KEY_SECONDS_MAX:
         raise _other_form()

@@ -17,7 +17,7 @@ const approvalPath = '/console/device';
 
 export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiKeys, keyChanges, uses }: KeyServices) {
   const { areRequestsLimited, config, core, issuer, keys, mailer } = wiring;
-  const { keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
+  const { corsOrigins, keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
   const keyRules = keyRulesOf(wiring);
   const { hasCatalogue } = keyRules;
   const pendingKeys = apiKeys.pending;
@@ -51,6 +51,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     lifetimeDaysMax,
     pending: { requests: approvals.pending, programs: programs.pending },
     counts,
+    corsOrigins,
     verificationUri: config.hasConsole ? `${config.consoleUrl ?? issuer}${approvalPath}` : undefined,
   });
   const keyRevocations = new KeyRevocations({ ...core, ...keyRules, pendingKeys });

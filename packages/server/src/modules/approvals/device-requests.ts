@@ -26,6 +26,8 @@ export interface DeviceRequestsOptions extends Core {
   readonly lifetimeDaysMax: number;
   /** The page on which people enter the code; undefined without a console. */
   readonly verificationUri: string | undefined;
+  /** KEYREEVE_CORS_ORIGINS: whose pages may begin a request. */
+  readonly corsOrigins: readonly string[];
   readonly counts: RequestCounts;
 }
 
@@ -55,6 +57,19 @@ export class DeviceRequests {
     this.#programs = each((id: string) => findProgram(db, id));
     this.#outstanding = each((id: string) => store.countOfProgram(db, id, clock.now()));
     this.#requests = each((hash: Buffer) => store.findByDeviceCode(db, hash));
+  }
+
+  /**
+   * Rejects pages of other origins: a page could begin requests from the client IP ranges of all its visitors. A poll needs no such check,
+   * because a page has no device code.
+   * @param site the header Sec-Fetch-Site, which browsers send over HTTPS
+   * @throws DomainError `invalid_request`
+   */
+  assertOrigin(origin: string | undefined, site: string | undefined): void {
+    if (origin !== undefined && this.#options.corsOrigins.includes(origin)) return;
+    const isOwn = site === undefined ? origin === undefined : site === 'none' || site === 'same-origin';
+    if (!isOwn)
+      throw new DomainError('invalid_request', { detail: 'A page of an origin that is not listed sent the request.' });
   }
 
   /**

@@ -12,11 +12,15 @@ import type { KeyRevocations } from './key-revocations.ts';
 const headers = ['Pragma', 'no-cache'];
 
 export const deviceRoutes = (requests: DeviceRequests, revocations: KeyRevocations): readonly Route[] => [
-  route(contract.requestDeviceAuthorization, async ({ body, credential, clientIp }) => {
-    assertPublicClient(credential.kind);
-    const { client_id: clientId, scope = '' } = body;
-    return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
-  }),
+  route(
+    contract.requestDeviceAuthorization,
+    async ({ body, credential, clientIp }) => {
+      assertPublicClient(credential.kind);
+      const { client_id: clientId, scope = '' } = body;
+      return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+    },
+    (header) => requests.assertOrigin(header('Origin'), header('Sec-Fetch-Site')),
+  ),
   route(contract.revokeToken, async ({ body: { client_id: clientId, token }, credential }) => {
     assertPublicClient(credential.kind);
     await revocations.revoke(clientId, token);

@@ -127,3 +127,30 @@ testOnBoth('an office with three requests loses none before 5,000 older client I
   for (let n = 0; n < 8; n++) await at.begin({}, ipOf(n));
   for (const { device_code: code } of office) assert.equal(errorOf(await at.poll(code)), 'authorization_pending');
 });
+
+testOnBoth('a page begins no request from the browsers of its visitors, unless its origin is listed', async () => {
+  const listed = 'https://app.example.com';
+  await using at = await newDeviceClient({ environment: { KEYREEVE_CORS_ORIGINS: listed } });
+  const rows: readonly (readonly [status: number, headers: Readonly<Record<string, string>>])[] = [
+    [400, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    [400, { origin: 'https://sibling.example.com', 'sec-fetch-site': 'same-site' }],
+    [400, { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+    [400, { 'sec-fetch-site': 'cross-site' }],
+    // A browser without Sec-Fetch-Site, or over HTTP.
+    [400, { origin: 'https://evil.example' }],
+    [400, { origin: 'null' }],
+    [200, { origin: listed, 'sec-fetch-site': 'cross-site' }],
+    [200, { origin: 'https://auth.example.com', 'sec-fetch-site': 'same-origin' }],
+    [200, { 'sec-fetch-site': 'none' }],
+    [200, {}],
+  ];
+  for (const [status, headers] of rows) {
+    const body = `client_id=${program.id}`;
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await at.app.call('POST', '/auth/oauth/device', { headers: { ...type, ...headers }, body });
+    assert.equal(answer.status, status, JSON.stringify(headers));
+    if (status === 400) assert.equal(errorOf(answer), 'invalid_request');
+  }
+  const begun = rows.filter(([status]) => status === 200).length;
+  assert.equal(await deleteEndedRequests(at.app.db, at.app.clock.now() + 600_000, 100), begun);
+});
