@@ -3,7 +3,6 @@
  * and how they end. A server is Keyreeve; the test chooses its answers.
  */
 import assert from 'node:assert/strict';
-import { newDeviceClient, program as declared } from '../server/test-kit/device-client.ts';
 import { until } from '../server/test-kit/until.ts';
 import type { ReplayedAnswer } from './guard-table.ts';
 import type { Failure, LibraryProgram, LoginStart } from './library-program.ts';
@@ -13,7 +12,7 @@ const beginning = 'POST /auth/oauth/device HTTP/1.1';
 const polling = 'POST /auth/oauth/token HTTP/1.1';
 const revocation = 'POST /auth/oauth/revoke HTTP/1.1';
 /** Of a poll without a response. */
-const pollMsMax = 12_000;
+export const pollMsMax = 12_000;
 const expiresInSeconds = 600;
 /** While the service repeats a lost response. */
 const repeatMs = 60_000;
@@ -365,47 +364,4 @@ export const loginRules: readonly Rule[] = [
 function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, expected: unknown[], row: string): void {
   assert.deepEqual([key, failure?.status, failure?.code], [undefined, ...expected], row);
   assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_|\p{Cc}/u);
-}
-
-/** With a real service: a person approves, the first response with the key is lost, the next one has another secret, and a logout ends it. */
-export async function checkRealLogin(program: LibraryProgram): Promise<void> {
-  await using at = await newDeviceClient();
-  const lost: string[] = [];
-  await using proxy = await startRawServer((request, socket) => {
-    void forward(request, at.app.url).then(([status, text]) => {
-      const { access_token: key } = JSON.parse(text) as { access_token?: string };
-      if (key !== undefined && lost.push(key) === 1) socket.end();
-      else socket.write(responseOf({ status, body: text }));
-    });
-  });
-  const printed = program.errors.length;
-  const name = await program.startLogin({ url: proxy.url, clientId: declared.id, scopes: ['orders:read'] });
-  let isOver = false;
-  const outcome = program.key(name).finally(() => (isOver = true));
-  await until('the login has printed the code', () => /\n {2}[B-Z]{4}-[B-Z]{4}\n/.test(program.errors.slice(printed)));
-  const [, code = ''] = /\n {2}([B-Z]{4}-[B-Z]{4})\n/.exec(program.errors.slice(printed)) ?? [];
-  await at.approve(code, { nickname: 'laptop' });
-  await until('the login has ended', async () => {
-    const [ms = 0] = await program.waits(name);
-    // The poll has not been answered.
-    if (ms === pollMsMax) return false;
-    at.app.clock.advance({ seconds: ms / 1_000 });
-    await program.moveClock(name, ms);
-    return isOver;
-  });
-  const { key, failure } = await outcome;
-  assert.equal(failure, undefined);
-  assert.deepEqual([key?.nickname, key?.scopes], ['laptop', ['orders:read']]);
-  assert.deepEqual([lost.length, lost[1]], [2, key?.key]);
-  assert.deepEqual(await Promise.all(lost.map((secret) => at.isAccepted(secret))), [false, true]);
-  const held = { url: at.app.url, clientId: declared.id, key: key?.key ?? '' };
-  for (let times = 0; times < 2; times++) assert.equal(await program.logOut(held), undefined);
-  assert.equal(await at.isAccepted(held.key), false);
-}
-
-async function forward({ line, headers, body }: RecordedRequest, url: string): Promise<[status: number, text: string]> {
-  const [, path = ''] = /^POST (\S+) /.exec(line) ?? [];
-  const type = { 'content-type': headers.get('content-type') ?? '' };
-  const response = await fetch(new URL(path, url), { method: 'POST', headers: type, body });
-  return [response.status, await response.text()];
 }
