@@ -11,6 +11,6 @@ export { ServiceAccountKeyPage, ServiceAccountPage } from './service-accounts/se
 export { ServiceAccountsPage } from './service-accounts/service-accounts-page.tsx';
 export { SignUpPage } from './sign-in/sign-up-page.tsx';
 export { CreateKeyDialog } from './keys/create-key-dialog.tsx';
-export * from './first-pages.ts';
+export * from './shared-parts.ts';
 
 provideTrustParts(loadParts);
