@@ -56,12 +56,16 @@ function assertPublicClient(credential: string): void {
 /** The grant of a device code at the token endpoint (RFC 8628 section 3.4). */
 export const deviceGrant =
   (requests: DeviceRequests): Grant =>
-  async ({ client_id: clientId = '', device_code: deviceCode = '' }, credential) => {
+  async ({ client_id: clientId = '', device_code: deviceCode = '' }, { credential, clientIp }) => {
     assertPublicClient(credential.kind);
     if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
-    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({ clientId, deviceCode });
+    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({
+      clientId,
+      deviceCode,
+      clientIp,
+    });
     return {
       access_token: secret.reveal(),
       token_type: 'Bearer',
