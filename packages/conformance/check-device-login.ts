@@ -11,12 +11,17 @@ import { responseOf, startRawServer, type RecordedRequest, type ReplayServer } f
 
 const beginning = 'POST /auth/oauth/device HTTP/1.1';
 const polling = 'POST /auth/oauth/token HTTP/1.1';
+const revocation = 'POST /auth/oauth/revoke HTTP/1.1';
 /** Of a poll without a response. */
 const pollMsMax = 12_000;
 const expiresInSeconds = 600;
 /** While the service repeats a lost response. */
 const repeatMs = 60_000;
 const lifeSeconds = 3_600;
+/** From the first slash after the host. */
+const linkCharsMax = 1_000;
+/** The control character of ISO 6429 that has the meaning of ESC [. */
+const csi = '\u009B';
 let codes = 0;
 
 /** Another user code for each login, because the standard error has those of all. */
@@ -163,7 +168,8 @@ export const loginRules: readonly Rule[] = [
   {
     name: 'without an interval and a complete link, a login polls every 5 s and prints the page',
     async check(program) {
-      const { interval: _, verification_uri_complete: __, ...code } = newCode();
+      const { interval: _, verification_uri_complete: __, ...others } = newCode();
+      const code = { ...others, verification_uri: `http://[::1]:8080/${'a'.repeat(linkCharsMax - 1)}` };
       await using login = await startLogin(program, { code });
       await login.pausesFor(5_000);
       const page = `\n  ${code.verification_uri}\n  ${code.user_code}\n`;
@@ -230,6 +236,15 @@ export const loginRules: readonly Rule[] = [
         [{ body: { ...issued, access_token: 'krv_x\r\ny' } }, [200, 'unavailable']],
         [{ body: { ...issued, key_id: '4711' } }, [200, 'unavailable']],
         [{ body: { ...issued, nickname: 7 } }, [200, 'unavailable']],
+        [{ body: { ...issued, nickname: `Acme${csi}2J` } }, [200, 'unavailable']],
+        [{ body: { ...issued, nickname: 'Acme\u001B]0;Acme\u0007' } }, [200, 'unavailable']],
+        [{ body: { ...issued, scope: 'orders:read\u001B[2J' } }, [200, 'unavailable']],
+        [{ body: { ...issued, scope: `orders:read${csi}2J` } }, [200, 'unavailable']],
+        [
+          { status: 400, body: { error: 'access_denied', error_description: `no\u001B]0;no\u0007${csi}` } },
+          [400, 'access_denied'],
+        ],
+        [{ status: 400, body: { error: '\u001B[2J', error_description: 'no' } }, [400, 'unavailable']],
         [{ body: { ...issued, scope: undefined } }, [200, 'unavailable']],
         [{ body: { ...issued, expires_in: 'soon' } }, [200, 'unavailable']],
         [{ body: { ...issued, expires_in: 1e15 } }, [200, 'unavailable']],
@@ -255,11 +270,17 @@ export const loginRules: readonly Rule[] = [
         [{ status: 401, body: { error: 'invalid_client' } }, [401, 'invalid_client']],
         [error('invalid_scope'), [400, 'invalid_scope']],
         [limited, [429, 'too_many_device_requests']],
+        [{ ...limited, body: { ...limited.body, detail: `no\u001B[2J${csi}` } }, [429, 'too_many_device_requests']],
         [unavailable, [503, 'unavailable']],
         ...[
           { user_code: 'A\u001B[2J' },
           { verification_uri: 'javascript:alert(1)' },
           { verification_uri_complete: 'https://auth.example.com/\u001B[2J' },
+          { verification_uri: 'https://auth.example.com@other.example.com/' },
+          { verification_uri_complete: `https://auth.example.com@other.example.com/#${good.user_code}` },
+          { verification_uri_complete: 'https://auth.example.com:443@other.example.com' },
+          { verification_uri_complete: 'https://\\other.example.com' },
+          { verification_uri_complete: `https://auth.example.com/${'a'.repeat(linkCharsMax)}` },
           { device_code: '' },
           { expires_in: 0 },
           { expires_in: undefined },
@@ -306,14 +327,47 @@ export const loginRules: readonly Rule[] = [
       assert.equal(login.polls().length, 1);
     },
   },
+  {
+    name: 'a logout sends the key in one form, and fails with the code of the service and without the key',
+    async check(program) {
+      const closed = 'closed' as const;
+      const redirect = { status: 302, headers: [['Location', 'https://other.example.com/']] } as const;
+      const rows: readonly [Answer, unknown[] | undefined][] = [
+        [{ body: '' }, undefined],
+        [{ status: 204 }, undefined],
+        [error('invalid_grant'), [400, 'invalid_grant']],
+        [{ status: 401, body: { error: 'invalid_client' } }, [401, 'invalid_client']],
+        [unavailable, [503, 'unavailable']],
+        [redirect, [302, 'unavailable']],
+        [closed, [0, 'unavailable']],
+      ];
+      for (const [answer, expected] of rows) {
+        await using server = await startRawServer((_, socket) => {
+          if (answer === 'closed') socket.end();
+          else if (answer !== 'none') socket.write(responseOf(answer));
+        });
+        const failure = await program.logOut({ url: `${server.url}/`, clientId: 'acme-cli', key: 'krv_secret' });
+        assert.deepEqual(failure && [failure.status, failure.code], expected, JSON.stringify(answer));
+        assert.doesNotMatch(failure?.message ?? '', /krv_/);
+        assert.equal(server.requests.length, 1);
+        const [{ line, headers, body } = assert.fail()] = server.requests;
+        assert.equal(line, revocation);
+        assert.match(headers.get('user-agent') ?? '', /^keyreeve-/);
+        assert.equal(headers.get('content-type'), 'application/x-www-form-urlencoded');
+        assert.equal(headers.get('authorization'), undefined);
+        assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), { client_id: 'acme-cli', token: 'krv_secret' });
+      }
+      assert.doesNotMatch(program.errors, /krv_secret/);
+    },
+  },
 ];
 
 function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, expected: unknown[], row: string): void {
   assert.deepEqual([key, failure?.status, failure?.code], [undefined, ...expected], row);
-  assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_/);
+  assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_|\p{Cc}/u);
 }
 
-/** With a real service: a person approves, the first response with the key is lost, and the next one has another secret. */
+/** With a real service: a person approves, the first response with the key is lost, the next one has another secret, and a logout ends it. */
 export async function checkRealLogin(program: LibraryProgram): Promise<void> {
   await using at = await newDeviceClient();
   const lost: string[] = [];
@@ -344,6 +398,9 @@ export async function checkRealLogin(program: LibraryProgram): Promise<void> {
   assert.deepEqual([key?.nickname, key?.scopes], ['laptop', ['orders:read']]);
   assert.deepEqual([lost.length, lost[1]], [2, key?.key]);
   assert.deepEqual(await Promise.all(lost.map((secret) => at.isAccepted(secret))), [false, true]);
+  const held = { url: at.app.url, clientId: declared.id, key: key?.key ?? '' };
+  for (let times = 0; times < 2; times++) assert.equal(await program.logOut(held), undefined);
+  assert.equal(await at.isAccepted(held.key), false);
 }
 
 async function forward({ line, headers, body }: RecordedRequest, url: string): Promise<[status: number, text: string]> {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // Error is a response of the service without the expected content: the reason of a failed verification or exchange, or of a failed
@@ -17,7 +19,7 @@ type Error struct {
 	Code string
 	// Of Retry-After. Nil without it, and for a date.
 	RetryAfterSeconds *int64
-	// Of the problem document.
+	// Of the problem document, without control characters, which a terminal would follow.
 	Detail string
 	cause  error
 }
@@ -64,9 +66,17 @@ func errorOf(received answer) *Error {
 	} else if isProblem && codeForm.MatchString(problem.Error) {
 		failure.Code, failure.Detail = problem.Error, problem.Description
 	}
+	failure.Detail = strings.Map(printable, failure.Detail)
 	if secondsForm.MatchString(received.retryAfter) {
 		seconds, _ := strconv.ParseInt(received.retryAfter, 10, 64)
 		failure.RetryAfterSeconds = &seconds
 	}
 	return failure
+}
+
+func printable(character rune) rune {
+	if unicode.IsControl(character) {
+		return ' '
+	}
+	return character
 }

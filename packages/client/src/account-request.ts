@@ -16,7 +16,12 @@ export interface Service {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** A problem document (RFC 9457) of the service, or an error of its OAuth endpoint (RFC 6749 section 5.2). */
+const codeForm = /^[a-z_]{1,64}$/;
+
+/**
+ * A problem document (RFC 9457) of the service, or an error of its OAuth endpoint (RFC 6749 section 5.2). The message has no control
+ * characters, which a terminal would follow.
+ */
 export class KeyreeveError extends Error {
   /** Stable: `invalid_credentials`, `nickname_taken` and so on. `unavailable` without a response of the service. */
   readonly code: ManagementErrorCode | (string & {});
@@ -24,15 +29,15 @@ export class KeyreeveError extends Error {
   readonly status: number;
   /** Of Retry-After. */
   readonly retryAfterSeconds: number | undefined;
-  /** All members of the problem document. */
+  /** All members of the problem document, as the server sent them. */
   readonly problem: Readonly<Record<string, unknown>>;
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: string | null, cause?: unknown) {
     // RFC 6749 section 5.2 has other names.
     const { detail = problem['error_description'], code = problem['error'] } = problem;
-    super(typeof detail === 'string' ? detail : `status ${status}`, { cause });
+    super(typeof detail === 'string' ? detail.replaceAll(/\p{Cc}/gu, ' ') : `status ${status}`, { cause });
     this.name = 'KeyreeveError';
-    this.code = typeof code === 'string' ? code : 'unavailable';
+    this.code = typeof code === 'string' && codeForm.test(code) ? code : 'unavailable';
     this.status = status;
     this.retryAfterSeconds = secondsOf(retryAfter);
     this.problem = problem;

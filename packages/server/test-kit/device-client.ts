@@ -61,6 +61,10 @@ export class DeviceClient implements AsyncDisposable {
     return answer.json as DeviceKey;
   }
 
+  revoke(token: string, clientId: string = program.id, app = this.app): Promise<Answered> {
+    return form(app, '/auth/oauth/revoke', { client_id: clientId, token });
+  }
+
   send(
     path: string,
     json: object,

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
 	"time"
+	"unicode"
 
 	qr "github.com/piglig/go-qr"
 
@@ -39,8 +39,12 @@ func serviceURL() string {
 	return "https://auth.example.com"
 }
 
+func config() keyreeve.DeviceLoginConfig {
+	return keyreeve.DeviceLoginConfig{URL: serviceURL(), ClientID: "acme-cli", QRCode: qrCode}
+}
+
 func login(ctx context.Context) error {
-	key, err := keyreeve.DeviceLogin(ctx, keyreeve.DeviceLoginConfig{URL: serviceURL(), ClientID: "acme-cli", QRCode: qrCode})
+	key, err := keyreeve.DeviceLogin(ctx, config())
 	if err != nil {
 		return err
 	}
@@ -62,15 +66,17 @@ func whoami(ctx context.Context) error {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+held.Key)
-	response, err := http.DefaultClient.Do(request)
+	// A redirect could send the key to another host.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-		nickname, _ := url.PathUnescape(response.Header.Get("X-Keyreeve-Nickname"))
-		fmt.Printf("%s: %s\n", nickname, response.Header.Get("X-Keyreeve-Scopes"))
+		scopes := strings.Join(strings.FieldsFunc(response.Header.Get("X-Keyreeve-Scopes"), isNotPrintable), "")
+		fmt.Printf("%s: %s\n", held.Nickname, scopes)
 		return nil
 	case http.StatusUnauthorized:
 		return errors.New("the key is not accepted: run `acme login`")
@@ -79,16 +85,24 @@ func whoami(ctx context.Context) error {
 	}
 }
 
-func logout(context.Context) error {
+func isNotPrintable(character rune) bool {
+	return !unicode.IsPrint(character)
+}
+
+func logout(ctx context.Context) error {
 	held, err := signedIn()
 	if err != nil {
 		return err
 	}
+	failure := keyreeve.DeviceLogout(ctx, config(), held.Key)
 	if err := forget(); err != nil {
 		return err
 	}
-	text := "To end the key “%s” (%d), delete it at %s/console\n"
-	fmt.Printf(text, held.Nickname, held.KeyID, serviceURL())
+	if failure != nil {
+		text := "signed out only here (%w). The key “%s” (%d) may still be valid: delete it at %s/console"
+		return fmt.Errorf(text, failure, held.Nickname, held.KeyID, serviceURL())
+	}
+	fmt.Printf("Signed out. The key “%s” has been deleted\n", held.Nickname)
 	return nil
 }
 

@@ -12,13 +12,12 @@ import json
 import os
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from keyreeve import KeyreeveError, device_login
+from keyreeve import KeyreeveError, device_login, device_logout
 
 try:
     import segno
@@ -26,23 +25,27 @@ except ImportError:
     segno = None
 
 URL = os.environ.get("KEYREEVE_URL", "https://auth.example.com")
+CLIENT_ID = "acme-cli"
 CONFIG = Path(os.environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))
 PATH = Path(os.environ.get("ACME_KEY_FILE", CONFIG / "acme" / "key.json"))
 
 
 def login() -> str:
-    key = device_login(URL, "acme-cli", qr_code=qr_code if segno else None)
+    key = device_login(URL, CLIENT_ID, qr_code=qr_code if segno else None)
     store({"key": key.key, "key_id": key.key_id, "nickname": key.nickname})
     return f"Signed in until {key.expires_at:%Y-%m-%d} with the key “{key.nickname}”"
 
 
 def whoami() -> str:
     """Replace the URL with that of your API, which verifies the key."""
-    headers = {"Authorization": f"Bearer {signed_in()['key']}"}
+    held = signed_in()
+    request = urllib.request.Request(f"{URL}/auth/forward")
+    # Not in the headers, which urllib sends again to the target of a redirect.
+    request.add_unredirected_header("Authorization", f"Bearer {held['key']}")
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{URL}/auth/forward", headers=headers)) as response:
-            nickname = urllib.parse.unquote(response.headers["X-Keyreeve-Nickname"])
-            return f"{nickname}: {response.headers['X-Keyreeve-Scopes']}"
+        with urllib.request.urlopen(request) as response:
+            scopes = "".join(filter(str.isprintable, response.headers["X-Keyreeve-Scopes"] or ""))
+            return f"{held['nickname']}: {scopes}"
     except urllib.error.HTTPError as error:
         if error.code == 401:
             sys.exit("acme: the key is not accepted: run `acme login`")
@@ -51,8 +54,14 @@ def whoami() -> str:
 
 def logout() -> str:
     key = signed_in()
+    try:
+        device_logout(URL, CLIENT_ID, key["key"])
+    except KeyreeveError as error:
+        forget()
+        held = f"The key “{key['nickname']}” ({key['key_id']}) may still be valid: delete it at {URL}/console"
+        sys.exit(f"acme: signed out only here ({error}). {held}")
     forget()
-    return f"To end the key “{key['nickname']}” ({key['key_id']}), delete it at {URL}/console"
+    return f"Signed out. The key “{key['nickname']}” has been deleted"
 
 
 def qr_code(link: str) -> str:

@@ -51,12 +51,14 @@ export class DeviceMail {
   async queueTx(tx: Transaction, { clientRange, programName }: RequestRow, key: CreatedKey): Promise<void> {
     const { approvalLimits, codes, mailer } = this.#options;
     const { id, accountId, now, scopes } = key;
-    if (!(await approvalLimits.isFirstTx(tx, accountId, clientRange, now)) || !mailer.isConfigured) return;
+    if (!mailer.isConfigured) return;
     const [recipient] = await listRecipients(tx, accountId);
     const email = recipient && parseEmail(recipient.email);
-    if (!email) return;
+    // Only a key with a mail makes the range one that sends no further mail.
+    const mark = approvalLimits.rangeMark(accountId, clientRange);
+    if (!email || !(await approvalLimits.isFirstTx(tx, mark, now))) return;
     const { id: request, row } = codes.request(now, (limits.outboxKeptDays * dayMs) / 1_000);
-    await insertCodeTx(tx, { ...row, purpose: 'remove_key', accountId, email, target: String(id) });
+    await insertCodeTx(tx, { ...row, purpose: 'remove_key', accountId, email, target: toTarget(id, mark) });
     const data = { at: toInstant(now), program: programName, clientRange, key: describeKey(key), scopes };
     const code = { request, page: 'remove-key', lifetime: limits.keyRemovalCodeSeconds } as const;
     const message = { to: email.email, codeTemplate: 'program_key_created', data, code } as const;
@@ -69,12 +71,13 @@ export class DeviceMail {
   }
 
   /**
-   * Deletes the key of a mail. Resolves when every verification that starts later rejects it.
+   * Deletes the key of a mail. Resolves when every verification that starts later rejects it. The next key in the client IP range
+   * sends a mail again.
    * @param emailText the recipient, as the person typed it: a mail scanner presses the button, but types nothing
    * @throws DomainError `code_invalid`, `email_wrong` (the code still works), `too_many_requests`, `unavailable`
    */
   async removeKey(codeText: string, emailText: string): Promise<void> {
-    const { clock, codes, db, pendingKeys, requests } = this.#options;
+    const { approvalLimits, clock, codes, db, pendingKeys, requests } = this.#options;
     const now = clock.now();
     const hash = codes.hashOf(codeText);
     const code = hash && (await findCode(db, hash, 'remove_key', now));
@@ -83,9 +86,11 @@ export class DeviceMail {
     if (parseEmail(emailText.trim())?.canonicalEmail !== code.canonicalEmail) throw new DomainError('email_wrong');
     const { accountId, target } = code;
     if (accountId === null || target === null) throw new DomainError('code_invalid');
-    const id = Number(target);
-    const finishTx = (tx: Transaction): Promise<void> =>
-      finishDeletionTx(tx, { principal: mailbox, now }, accountId, id);
+    const { id, mark } = fromTarget(target);
+    const finishTx = (tx: Transaction): Promise<void> => {
+      approvalLimits.forgetRangeTx(tx, mark);
+      return finishDeletionTx(tx, { principal: mailbox, now }, accountId, id);
+    };
     const removal = runNarrowing(this.#options, {
       changeTx: async (tx) => {
         if (!(await redeemCodeTx(tx, hash, 'remove_key', now))) throw new DomainError('code_invalid');
@@ -94,9 +99,18 @@ export class DeviceMail {
       recordedOf: () => keyDeletions([id], now),
       repetition: { pending: pendingKeys, of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });
-    await removal.catch((error: unknown) => {
+    await removal.catch(async (error: unknown) => {
       // The key has been deleted before: the person has what the link promises.
       if (!(error instanceof DomainError) || error.code !== 'key_not_found') throw error;
+      await db.transaction(async (tx) => approvalLimits.forgetRangeTx(tx, mark));
     });
   }
+}
+
+/** The target of a code: the key, and the mark of its client IP range. */
+const toTarget = (id: number, mark: Buffer): string => `${id} ${mark.toString('hex')}`;
+
+function fromTarget(target: string): { readonly id: number; readonly mark: Buffer } {
+  const [id = '', mark = ''] = target.split(' ');
+  return { id: Number(id), mark: Buffer.from(mark, 'hex') };
 }

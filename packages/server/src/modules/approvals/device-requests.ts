@@ -26,6 +26,8 @@ export interface DeviceRequestsOptions extends Core {
   readonly lifetimeDaysMax: number;
   /** The page on which people enter the code; undefined without a console. */
   readonly verificationUri: string | undefined;
+  /** KEYREEVE_CORS_ORIGINS: whose pages may begin a request. */
+  readonly corsOrigins: readonly string[];
   readonly counts: RequestCounts;
 }
 
@@ -59,6 +61,19 @@ export class DeviceRequests {
   }
 
   /**
+   * Rejects pages of other origins: a page could begin requests from the client IP ranges of all its visitors. A poll needs no such check,
+   * because a page has no device code.
+   * @param site the header Sec-Fetch-Site, which browsers send over HTTPS
+   * @throws DomainError `invalid_request`
+   */
+  assertOrigin(origin: string | undefined, site: string | undefined): void {
+    if (origin !== undefined && this.#options.corsOrigins.includes(origin)) return;
+    const isOwn = site === undefined ? origin === undefined : site === 'none' || site === 'same-origin';
+    if (!isOwn)
+      throw new DomainError('invalid_request', { detail: 'A page of an origin that is not listed sent the request.' });
+  }
+
+  /**
    * @param scope separated by spaces; empty: all scopes of the program
    * @throws DomainError `invalid_client`, `invalid_scope`, `too_many_device_requests`
    */
@@ -67,7 +82,7 @@ export class DeviceRequests {
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw unknownProgram();
     if (verificationUri === undefined)
-      throw new DomainError('invalid_client', { detail: 'Nobody can approve a request: the console is off.' });
+      throw new DomainError('invalid_client', { detail: 'The console, which approves requests, is off.' });
     const scopes = requestedScopes(program, scope);
     const now = clock.now();
     const clientRange = rangeOf(clientIp);
@@ -103,8 +118,8 @@ export class DeviceRequests {
     const ofRange = await store.countOfRange(tx, programId, clientRange, now);
     if (ofRange >= ofRangeMax) throw tooMany();
     if (isNearBound && (await store.countOfProgram(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
-      // Each range gets one, so that many ranges together cannot keep all others out.
-      if (ofRange > 0 || !(await store.evictTx(tx, programId, now))) throw tooMany();
+      // Replaced, not rejected, so that many ranges together cannot keep all others out.
+      if (!(await store.evictTx(tx, request, ofRange))) throw tooMany();
     }
     return store.insertRequestTx(tx, request);
   }
@@ -164,7 +179,7 @@ function requestedScopes({ scopes }: ProgramRow, scope: string): readonly string
   const others = requested.filter((one) => !allowed.includes(one));
   if (others.length > 0)
     throw new DomainError('invalid_scope', {
-      detail: 'The parameter scope has a scope that the program may not request.',
+      detail: 'The parameter scope names a scope that the program must not request.',
     });
   return requested;
 }

@@ -6,15 +6,25 @@ import type { Grant } from '../short-lived-secrets/routes.ts';
 import type { Approvals } from './approvals.ts';
 import type { DeviceMail } from './device-mail.ts';
 import { unknownProgram, type DeviceRequests } from './device-requests.ts';
+import type { KeyRevocations } from './key-revocations.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
 
-export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
-  route(contract.requestDeviceAuthorization, async ({ body, credential, clientIp }) => {
+export const deviceRoutes = (requests: DeviceRequests, revocations: KeyRevocations): readonly Route[] => [
+  route(
+    contract.requestDeviceAuthorization,
+    async ({ body, credential, clientIp }) => {
+      assertPublicClient(credential.kind);
+      const { client_id: clientId, scope = '' } = body;
+      return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+    },
+    (header) => requests.assertOrigin(header('Origin'), header('Sec-Fetch-Site')),
+  ),
+  route(contract.revokeToken, async ({ body: { client_id: clientId, token }, credential }) => {
     assertPublicClient(credential.kind);
-    const { client_id: clientId, scope = '' } = body;
-    return { status: 200, headers, body: await requests.begin(clientId, scope, clientIp) };
+    await revocations.revoke(clientId, token);
+    return { status: 200 };
   }),
 ];
 
@@ -61,11 +71,8 @@ export const deviceGrant =
     if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
-    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({
-      clientId,
-      deviceCode,
-      clientIp,
-    });
+    const polled = requests.poll({ clientId, deviceCode, clientIp }).catch(rethrowToPollAgain);
+    const { secret, keyId, nickname, scopes, expiresInSeconds } = await polled;
     return {
       access_token: secret.reveal(),
       token_type: 'Bearer',
@@ -75,3 +82,13 @@ export const deviceGrant =
       nickname,
     };
   };
+
+/**
+ * For a poll of unknown outcome: clients that read only the OAuth code poll again after `slow_down`, and end the sign-in after any
+ * other, although the key may exist.
+ */
+function rethrowToPollAgain(error: unknown): never {
+  if (error instanceof DomainError && error.code === 'unavailable')
+    throw new DomainError('unavailable', { ...error.options, oauthError: 'slow_down' });
+  throw error;
+}

@@ -5,7 +5,7 @@
  */
 import type { ApprovalState } from '@keyreeve/contract';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 /** What the program requests; of an approved request: what is approved. */
 export interface DeviceRight {
@@ -93,13 +93,24 @@ const countProgram = sql<{ count: number }>(
   'count_requests_of_program',
   `select count(*) as count from approval_requests r where ${pending}`,
 );
-// Only near the bound: reads all outstanding requests of the program in the index.
-const evict = sql(
-  'evict_approval_request',
-  `delete from approval_requests where id = (select r.id from approval_requests r where ${pending} and r.client_range = (
-     select r.client_range from approval_requests r where ${pending} group by r.client_range having count(*) > 1
-     order by count(*) desc limit 1) order by r.expires_at limit 1)`,
+/** Deletes the oldest request. Begins at once delete different ones: on PostgreSQL, up to as many as the condition selects. */
+const evictOf = (where: string): Readonly<Record<Dialect, string>> => {
+  const text = `delete from approval_requests where id = (select r.id from approval_requests r where ${where}
+    order by r.expires_at limit 1`;
+  return { sqlite: `${text})`, postgres: `${text} for update of r skip locked)` };
+};
+// Only near the bound: these read all outstanding requests of the program in the index, once.
+const evictOfLargest = sql(
+  'evict_request_of_largest_ranges',
+  evictOf(`r.id in (
+    select m.id from (
+      select c.*, max(c.requests) over () as most from (
+        select r.id, r.expires_at, count(*) over (partition by r.client_range) as requests
+        from approval_requests r where ${pending}) c) m
+    where m.requests > $3 + 1 and 2 * m.requests >= m.most order by m.expires_at limit 100)`),
 );
+const evictOfRange = sql('evict_request_of_range', evictOf(`${pending} and r.client_range = $3`));
+const evictOldest = sql('evict_oldest_request', evictOf(pending));
 const approve = sql(
   'approve_request',
   `update approval_requests set state = 'approved', data = $2, account_pk = (select pk from accounts where id = $3)
@@ -159,9 +170,20 @@ export const countOfRange = async (
 export const countOfProgram = async (reader: Pick<Reader, 'get'>, program: string, now: number): Promise<number> =>
   (await reader.get(countProgram, [program, now]))?.count ?? 0;
 
-/** Deletes the oldest outstanding request of the range that has most of them, at least two. @returns whether there is one */
-export const evictTx = async (tx: Transaction, program: string, now: number): Promise<boolean> =>
-  (await tx.run(evict, [program, now])) > 0;
+/**
+ * Deletes an outstanding request of the program, in favour of a new one. It is the oldest one of the ranges that have at least two more
+ * than the range of the new one, and at least half as many as the range that has most. If there is none, it is the oldest one of the
+ * own range; for a range without a request, the oldest of all. So a range displaces others only from what they have more.
+ * @param ofRange outstanding requests of the range of the new one
+ * @returns whether one was deleted
+ */
+export async function evictTx(tx: Transaction, request: NewRequest, ofRange: number): Promise<boolean> {
+  const { programId, clientRange, now } = request;
+  if ((await tx.run(evictOfLargest, [programId, now, ofRange])) > 0) return true;
+  const evicted =
+    ofRange > 0 ? tx.run(evictOfRange, [programId, now, clientRange]) : tx.run(evictOldest, [programId, now]);
+  return (await evicted) > 0;
+}
 
 /** @returns false if it is decided */
 export const approveTx = async (tx: Transaction, id: string, data: DeviceData, accountId: string): Promise<boolean> =>

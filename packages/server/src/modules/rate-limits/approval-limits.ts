@@ -8,7 +8,7 @@ import { hourMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { decrementTx, incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
+import { clearTx, decrementTx, incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface ApprovalLimitsOptions extends Core {
   readonly bucketHash: KeyedHash;
@@ -86,8 +86,18 @@ export class ApprovalLimits {
    * Marks that an account has a key of a program in a range.
    * @returns whether it is the first one, or the first since housekeeping deleted the mark, which no key has touched for long
    */
-  async isFirstTx(tx: Transaction, accountId: string, range: string, now: number): Promise<boolean> {
-    return (await incrementTx(tx, this.#bucket('approved range', accountId, range), now)).count === 1;
+  async isFirstTx(tx: Transaction, mark: Buffer, now: number): Promise<boolean> {
+    return (await incrementTx(tx, mark, now)).count === 1;
+  }
+
+  /** @returns the name of the mark of {@link isFirstTx}, which does not disclose the range */
+  rangeMark(accountId: string, range: string): Buffer {
+    return this.#bucket('approved range', accountId, range);
+  }
+
+  /** The next key in the range is the first one again. */
+  forgetRangeTx(tx: Transaction, mark: Buffer): void {
+    clearTx(tx, mark);
   }
 
   #countersOf({ accountId, range }: Guesser): { readonly bucket: Buffer; readonly max: number }[] {

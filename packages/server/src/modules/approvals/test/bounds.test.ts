@@ -3,28 +3,29 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
-import { newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
-import { deleteEndedRequests, insertRequestTx } from '../store.ts';
+import { errorOf, newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { deleteEndedRequests } from '../store.ts';
 
 const ipOf = (n: number): string => `10.${Math.floor(n / 250)}.${n % 250}.7`;
 const wrongCode = 'BBBB-BBBB';
 
-/** Stores outstanding requests without codes of anybody. */
-async function fill(at: DeviceClient, count: number, rangeOf: (n: number) => string): Promise<void> {
-  const now = at.app.clock.now();
-  const requested = { scopes: [], lifetimeSeconds: 60 };
-  await at.app.db.transaction(
-    async (tx) => {
-      for (let n = 0; n < count; n++) {
-        const hash = (kind: string): Buffer => Buffer.from(`${kind} ${n}`);
-        const codes = { userCodeHash: hash('user'), deviceCodeHash: hash('device') };
-        const row = { id: `apr_${n}`, programId: program.id, ...codes, clientRange: rangeOf(n), requested };
-        await insertRequestTx(tx, { ...row, now, expiresAt: now + 600_000 - (count - n) });
-      }
-    },
-    { isLong: true },
-  );
-}
+const fillText = (bytes: (text: string) => string): string => `
+  with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < $1)
+  insert into approval_requests (id, kind, program_id, user_code_hash, device_code_hash, client_range, state, data,
+    created_at, expires_at)
+  select 'apr_' || n, 'device', '${program.id}', ${bytes(`'user ' || n`)}, ${bytes(`'device ' || n`)},
+    '2001:db8:' || (n % $2) || '::/48', 'pending', '{}', $3, $3 + 600000 - $1 + n from numbers`;
+const fillRows = sql('fill_requests', {
+  sqlite: fillText((text) => `cast(${text} as blob)`),
+  postgres: fillText((text) => `(${text})::bytea`)
+    .replaceAll(/\$[12]/g, '$&::int')
+    .replaceAll('$3', '$3::bigint'),
+});
+
+/** Stores outstanding requests without codes of anybody, of the client IP ranges in turn. */
+const fill = (at: DeviceClient, count: number, ranges: number): Promise<number> =>
+  at.app.db.transaction((tx) => tx.run(fillRows, [count, ranges, at.app.clock.now()]));
 
 testOnBoth('guesses from 1,000 client IP ranges end at the bound, and an honest person still succeeds', async () => {
   await using at = await newDeviceClient();
@@ -79,18 +80,77 @@ testOnBoth('a client IP range has a bounded number of outstanding requests, also
   await at.begin({}, '192.0.2.1');
 });
 
-testOnBoth('when 1,000 client IP ranges have all requests of a program, a further range still gets one', async () => {
+testOnBoth(
+  'when 1,000 client IP ranges have all requests of a program, a further range still gets several',
+  async () => {
+    await using at = await newDeviceClient();
+    await fill(at, limits.deviceRequestsPerProgramMax, 1_000);
+    const { user_code: code, device_code: deviceCode } = await at.begin({}, '192.0.2.1');
+    await at.begin({}, '192.0.2.1');
+    await at.begin({}, '198.51.100.1');
+    await at.approve(code);
+    await at.fetch(deviceCode);
+    const before = at.app.clock.now() + 600_000;
+    assert.equal(await deleteEndedRequests(at.app.db, before, 1_000), 1_000);
+  },
+);
+
+testOnBoth(
+  '10,000 client IP ranges with one request each lock no other range out, and its second replaces its first',
+  async () => {
+    await using at = await newDeviceClient();
+    await fill(at, limits.deviceRequestsPerProgramMax, limits.deviceRequestsPerProgramMax);
+    const first = await at.begin({}, '192.0.2.1');
+    const second = await at.begin({}, '192.0.2.2');
+    assert.equal(errorOf(await at.poll(first.device_code)), 'invalid_grant');
+    await at.approve(second.user_code);
+    await at.fetch(second.device_code);
+  },
+);
+
+testOnBoth('begins at once at the bound delete one old request each, and none of an honest range', async () => {
   await using at = await newDeviceClient();
-  await fill(
-    at,
-    limits.deviceRequestsPerProgramMax,
-    (n) => `10.${(n % 1_000) % 4}.${Math.floor((n % 1_000) / 4)}.0/24`,
-  );
-  const { user_code: code, device_code: deviceCode } = await at.begin({}, '192.0.2.1');
-  assertRejected(await at.tryBegin({}, '192.0.2.1'), 'too_many_device_requests');
-  await at.begin({}, '198.51.100.1');
-  await at.approve(code);
-  await at.fetch(deviceCode);
+  // The oldest requests of all.
+  const honest = [await at.begin({}, '192.0.2.1'), await at.begin({}, '192.0.2.2'), await at.begin({}, '192.0.2.3')];
+  await fill(at, limits.deviceRequestsPerProgramMax - 3, 200);
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, n) => at.tryBegin({}, ipOf(n * 2))));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  for (const { device_code: code } of honest) assert.equal(errorOf(await at.poll(code)), 'authorization_pending');
   const before = at.app.clock.now() + 600_000;
-  assert.equal(await deleteEndedRequests(at.app.db, before, 1_000), 1_000);
+  assert.equal(await deleteEndedRequests(at.app.db, before, 20_000), limits.deviceRequestsPerProgramMax);
+});
+
+testOnBoth('an office with three requests loses none before 5,000 older client IP ranges with two', async () => {
+  await using at = await newDeviceClient();
+  await fill(at, limits.deviceRequestsPerProgramMax - 3, 5_000);
+  const office = [await at.begin({}, '192.0.2.1'), await at.begin({}, '192.0.2.2'), await at.begin({}, '192.0.2.3')];
+  for (let n = 0; n < 8; n++) await at.begin({}, ipOf(n));
+  for (const { device_code: code } of office) assert.equal(errorOf(await at.poll(code)), 'authorization_pending');
+});
+
+testOnBoth('a page begins no request from the browsers of its visitors, unless its origin is listed', async () => {
+  const listed = 'https://app.example.com';
+  await using at = await newDeviceClient({ environment: { KEYREEVE_CORS_ORIGINS: listed } });
+  const rows: readonly (readonly [status: number, headers: Readonly<Record<string, string>>])[] = [
+    [400, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    [400, { origin: 'https://sibling.example.com', 'sec-fetch-site': 'same-site' }],
+    [400, { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+    [400, { 'sec-fetch-site': 'cross-site' }],
+    // A browser without Sec-Fetch-Site, or over HTTP.
+    [400, { origin: 'https://evil.example' }],
+    [400, { origin: 'null' }],
+    [200, { origin: listed, 'sec-fetch-site': 'cross-site' }],
+    [200, { origin: 'https://auth.example.com', 'sec-fetch-site': 'same-origin' }],
+    [200, { 'sec-fetch-site': 'none' }],
+    [200, {}],
+  ];
+  for (const [status, headers] of rows) {
+    const body = `client_id=${program.id}`;
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await at.app.call('POST', '/auth/oauth/device', { headers: { ...type, ...headers }, body });
+    assert.equal(answer.status, status, JSON.stringify(headers));
+    if (status === 400) assert.equal(errorOf(answer), 'invalid_request');
+  }
+  const begun = rows.filter(([status]) => status === 200).length;
+  assert.equal(await deleteEndedRequests(at.app.db, at.app.clock.now() + 600_000, 100), begun);
 });

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { assertRejected, newAccountClient } from '../../../../test-kit/account-client.ts';
-import { test } from '../../../../test-kit/app-on-each-database.ts';
-import { DeviceClient, program } from '../../../../test-kit/device-client.ts';
+import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { DeviceClient, newDeviceClient, program } from '../../../../test-kit/device-client.ts';
 import { operator, type SignedIn } from '../../../../test-kit/new-app.ts';
+import { ApprovalLimits } from '../../rate-limits/approval-limits.ts';
+import { readBuckets } from '../../rate-limits/store.ts';
 
 const email = 'ada@example.com';
 const path = '/auth/approvals/keys/remove';
@@ -69,4 +71,36 @@ test('the link outlasts a change of the password, works for a key that was delet
   assert.equal((await client.post(path, { code: late, email })).status, 200);
   client.app.clock.advance({ seconds: 61 });
   assertRejected(await client.post(path, { code: late, email }), 'code_invalid');
+});
+
+testOnBoth('after a removal by the link, the next key in the client IP range sends a mail again', async () => {
+  await using fixed = await fixture();
+  const { client, signIn, tokens } = fixed;
+  await signIn('192.0.2.1');
+  const code = await client.nextCode(email, /got an API key/);
+  assert.equal((await client.post(path, { code, email })).status, 200);
+  await signIn('192.0.2.2');
+  const again = await client.nextCode(email, /got an API key/);
+  const { json } = await client.as(tokens, 'GET', '/auth/api-keys');
+  const [{ id } = assert.fail()] = (json as { apiKeys: { id: number }[] }).apiKeys;
+  assert.equal((await client.as(tokens, 'DELETE', `/auth/api-keys/${id}`)).status, 200);
+  assert.equal((await client.post(path, { code: again, email })).status, 200);
+  await signIn('192.0.2.3');
+  await client.nextCode(email, /got an API key/);
+});
+
+testOnBoth('without a mail server, a key does not make its client IP range one that sends no mail', async () => {
+  await using at = await newDeviceClient();
+  const { device_code: deviceCode, user_code: code } = await at.begin({}, '192.0.2.1');
+  const { clientRange } = await at.approve(code);
+  await at.fetch(deviceCode);
+  const { clock, db, installation } = at.app;
+  const approvalLimits = new ApprovalLimits({
+    clock,
+    db,
+    bucketHash: installation.keys.rateLimitBucket,
+    enabled: true,
+  });
+  const mark = approvalLimits.rangeMark(at.person.account.id, clientRange);
+  assert.deepEqual(await readBuckets(db, [mark]), [undefined]);
 });

@@ -272,7 +272,7 @@ test('the requests that are rejected', async () => {
 test('without a console, no request begins', async () => {
   await using at = await newDeviceClient({ environment: { KEYREEVE_CONSOLE: 'off' } });
   const { status, json } = await at.tryBegin();
-  const error_description = 'Nobody can approve a request: the console is off.';
+  const error_description = 'The console, which approves requests, is off.';
   assert.deepEqual([status, json], [401, { error: 'invalid_client', error_description }]);
 });
 

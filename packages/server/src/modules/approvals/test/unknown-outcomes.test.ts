@@ -107,6 +107,26 @@ for (const state of states) {
   });
 
   onEachDatabase(
+    `a sign-out whose connection is ${state} the commit is finished: the key is deleted`,
+    async ({ db }) => {
+      const { line, one, other, approved, eventsOf, keyCount } = await fixture(db);
+      const { secret } = await poll(other, (await approved()).deviceCode);
+      const revoke = (service: Services) => service.keyRevocations.revoke(program.id, secret.reveal());
+      line.state = state;
+      await assert.rejects(revoke(one), isUnavailable);
+      await assert.rejects(revoke(one), isUnavailable);
+      if (state === 'cut before') await assert.rejects(isAccepted(one, secret.reveal()), isUnavailable);
+      line.state = 'whole';
+      await until('the key is deleted', async () => (await keyCount()) === 0);
+      for (const service of [one, other]) {
+        assert.equal(await isAccepted(service, secret.reveal()), false);
+        await revoke(service);
+      }
+      assert.equal(await eventsOf('api_key.deleted'), 1);
+    },
+  );
+
+  onEachDatabase(
     `the removal of a program whose connection is ${state} the commit is finished: no poll gets a key`,
     async ({ db }) => {
       const { line, one, other, approved, eventsOf, keyCount } = await fixture(db);

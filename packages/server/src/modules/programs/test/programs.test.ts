@@ -84,6 +84,11 @@ onEachDatabase(
     const actions = events.map(({ action }) => action);
     assert.deepEqual(actions, ['program.removed', ...Array.from({ length: 7 }, () => 'api_key.deleted')]);
     assert.equal(await countProgramKeys(db, 'other'), 1);
+    await programs.remove(operator, 'other', false);
+    const removed = await programs.listRemoved();
+    assert.deepEqual([removed.length, removed[0]?.id, removed[0]?.keys], [1, 'other', 1]);
+    await programs.add(operator, { id: 'other', name: 'Other' });
+    assert.deepEqual(await programs.listRemoved(), []);
   },
 );
 
