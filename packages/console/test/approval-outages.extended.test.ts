@@ -89,7 +89,11 @@ test(
     await button(page, 'Approve').click();
     await heading(page, 'Go back to your terminal');
     const { deviceRequests } = site.app.service.services;
-    const { nickname, scopes, secret } = await deviceRequests.poll({ clientId: program.id, deviceCode });
+    const { nickname, scopes, secret } = await deviceRequests.poll({
+      clientId: program.id,
+      deviceCode,
+      clientIp: '127.0.0.1',
+    });
     assert.deepEqual([nickname, scopes], ['laptop', ['orders:read']]);
     assert.equal((await site.app.call('GET', '/auth/forward', { headers: bearer(secret.reveal()) })).status, 200);
 

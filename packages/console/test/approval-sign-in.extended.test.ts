@@ -69,7 +69,11 @@ test('single sign-on returns to the code, and a later confirmation also to what 
   await button(page, 'Approve').click();
   await heading(page, 'Go back to your terminal');
   const { deviceRequests } = site.app.service.services;
-  const { nickname, scopes, expiresInSeconds } = await deviceRequests.poll({ clientId: program.id, deviceCode });
+  const { nickname, scopes, expiresInSeconds } = await deviceRequests.poll({
+    clientId: program.id,
+    deviceCode,
+    clientIp: '127.0.0.1',
+  });
   assert.deepEqual([nickname, scopes, expiresInSeconds], ['laptop', ['orders:read'], 3_600]);
   assertUnsent();
   assert.equal(await page.evaluate('sessionStorage.length'), 0, 'nothing is kept after the decision');
@@ -233,7 +237,7 @@ test('a double click approves once, and Back shows the decision instead of the r
   const sent = visitor.requests.filter((request) => /approvals\/(?:lookup|apr_\w+\/approve)/.test(request));
   assert.equal(sent.length, 2, sent.join());
   const { deviceRequests } = site.app.service.services;
-  const { secret } = await deviceRequests.poll({ clientId: program.id, deviceCode });
+  const { secret } = await deviceRequests.poll({ clientId: program.id, deviceCode, clientIp: '127.0.0.1' });
   await page.getByRole('link', { name: 'Open the API key' }).click();
   await heading(page, 'Acme CLI');
   await page.goBack();

@@ -18,7 +18,7 @@ const tenMinutes = 600;
 const once = { databases: ['sqlite'] } as const;
 
 const poll = ({ service }: TestApp, deviceCode: string) =>
-  service.services.deviceRequests.poll({ clientId: program.id, deviceCode });
+  service.services.deviceRequests.poll({ clientId: program.id, deviceCode, clientIp: '127.0.0.1' });
 
 const refusal = (code: string) => (error: unknown) => error instanceof DomainError && error.code === code;
 

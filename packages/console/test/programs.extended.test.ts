@@ -48,7 +48,8 @@ test(
     await enterCode(page, code);
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('heading', { name: 'Go back to your terminal' }).waitFor();
-    const { secret, scopes, expiresInSeconds } = await deviceRequests.poll({ clientId: 'acme-cli', deviceCode });
+    const poll = { clientId: 'acme-cli', deviceCode, clientIp: '127.0.0.1' };
+    const { secret, scopes, expiresInSeconds } = await deviceRequests.poll(poll);
     assert.deepEqual([scopes, expiresInSeconds], [['orders:read'], 86_400]);
 
     for (const list of ['/console/keys', '/console/admin/keys']) {

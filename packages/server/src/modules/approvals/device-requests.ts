@@ -34,6 +34,7 @@ export interface DeviceRequestsOptions extends Core {
 export interface Poll {
   readonly clientId: string;
   readonly deviceCode: string;
+  readonly clientIp: string;
 }
 
 /** Random codes: two requests hardly ever have the same. */
@@ -128,7 +129,7 @@ export class DeviceRequests {
    * @throws DomainError `invalid_client`, `invalid_grant`, `authorization_pending`, `slow_down`, `access_denied`, `expired_token`,
    *   `unavailable`
    */
-  async poll({ clientId, deviceCode }: Poll): Promise<IssuedKey> {
+  async poll({ clientId, deviceCode, clientIp }: Poll): Promise<IssuedKey> {
     const { clock, codes, keys, pending } = this.#options;
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw new DomainError('access_denied');
@@ -138,7 +139,11 @@ export class DeviceRequests {
     const now = clock.now();
     pending.requests.assertNone(row.id);
     if (row.state === 'denied') throw new DomainError('access_denied');
-    if (row.state === 'used') return keys.repeat(row, now);
+    if (row.state === 'used') {
+      // A thief of the device code elsewhere must not replace the secret of a client that is about to use it.
+      if (row.clientRange !== rangeOf(clientIp)) throw invalidDeviceCode();
+      return keys.repeat(row, now);
+    }
     if (hasEnded(row, now)) throw new DomainError('expired_token');
     if (row.state === 'approved') {
       const issued = await keys.create(row, now);

@@ -66,12 +66,12 @@ function assertPublicClient(credential: string): void {
 /** The grant of a device code at the token endpoint (RFC 8628 section 3.4). */
 export const deviceGrant =
   (requests: DeviceRequests): Grant =>
-  async ({ client_id: clientId = '', device_code: deviceCode = '' }, credential) => {
+  async ({ client_id: clientId = '', device_code: deviceCode = '' }, { credential, clientIp }) => {
     assertPublicClient(credential.kind);
     if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
-    const polled = requests.poll({ clientId, deviceCode }).catch(rethrowToPollAgain);
+    const polled = requests.poll({ clientId, deviceCode, clientIp }).catch(rethrowToPollAgain);
     const { secret, keyId, nickname, scopes, expiresInSeconds } = await polled;
     return {
       access_token: secret.reveal(),

@@ -39,7 +39,7 @@ async function fixture(db: Db) {
 }
 
 const poll = ({ deviceRequests }: Services, deviceCode: string) =>
-  deviceRequests.poll({ clientId: program.id, deviceCode });
+  deviceRequests.poll({ clientId: program.id, deviceCode, clientIp });
 const codeOfPoll = (service: Services, deviceCode: string): Promise<unknown> =>
   poll(service, deviceCode).then(() => 'key', codeOf);
 const isAccepted = async ({ verifier }: Services, key: string): Promise<boolean> => (await verifier.verify(key)).valid;
