@@ -8,6 +8,7 @@ import { hourMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { countKeyMailTx } from './key-mail-limits.ts';
 import { clearTx, decrementTx, incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface ApprovalLimitsOptions extends Core {
@@ -83,13 +84,18 @@ export class ApprovalLimits {
 
   /**
    * Marks that an account has a key of a program in a range.
-   * @returns whether it is the first one, or the first since housekeeping deleted the mark, which no key has touched for long
+   * @returns whether the key sends a mail: it is the first one, or the first since housekeeping deleted the mark, which no key has
+   *   touched for long, and the account has not got too many mails in the hour. Without a mail, there is no mark
    */
-  async isFirstTx(tx: Transaction, mark: Buffer, now: number): Promise<boolean> {
-    return (await incrementTx(tx, mark, now)).count === 1;
+  async sendsMailTx(tx: Transaction, accountId: string, mark: Buffer, now: number): Promise<boolean> {
+    if ((await incrementTx(tx, mark, now)).count > 1) return false;
+    const mail = { accountId, kind: 'keys of programs' } as const;
+    const sends = await countKeyMailTx(tx, this.#options.bucketHash, mail, now);
+    if (!sends) this.forgetRangeTx(tx, mark);
+    return sends;
   }
 
-  /** @returns the name of the mark of {@link isFirstTx}, which does not disclose the range */
+  /** @returns the name of the mark of {@link sendsMailTx}, which does not disclose the range */
   rangeMark(accountId: string, range: string): Buffer {
     return this.#bucket('approved range', accountId, range);
   }
