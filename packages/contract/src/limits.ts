@@ -80,7 +80,7 @@ const credentials = {
   expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys lists.'),
   keyMailsPerHourMax: limit(
     20,
-    'Mails to an account in an hour about keys of others; as many about leaked keys, and about ended leaked secrets. More: not sent.',
+    'Mails to an account in an hour about keys of others; as many about keys of programs, about leaked keys, and about ended leaked secrets. More: not sent.',
   ),
   leakNoticeKeysMax: limit(20, 'Keys in each list of one mail about leaked secrets.'),
   keyMailServiceAccountsMax: limit(100, 'Own service accounts that a person gets mail about. More: no mail.'),

@@ -35,9 +35,14 @@ export const programLimits = {
     10_000,
     'Outstanding requests of a program. At the bound, a new one replaces an old one, first of the client IP ranges with most.',
   ),
-  // 20^8 codes, and at most 10,000 outstanding requests of a program: a guess succeeds once in 2.5 million.
+  // 20^8 codes, and at most 10,000 outstanding requests of a program: a guess succeeds once in 2.5 million. 1,000 accounts have 10,000
+  // guesses in an hour, and find a code once in 250 hours; from one range they have 1,030, and find one once in 2,500 hours.
   wrongCodesPerAccountMax: limit(10, 'Wrong user codes that one account enters in an hour.', 'too_many_codes'),
-  wrongCodesPerRangeMax: limit(30, 'The same from one client IP range, all accounts together.', 'too_many_codes'),
+  wrongCodesPerRangeMax: limit(
+    30,
+    'The same from one client IP range, all accounts together. More: only the first one of each account.',
+    'too_many_codes',
+  ),
   userCodeCharsMax: limit(64, 'A user code in a request, with separators.', 'invalid_request'),
   keyRemovalCodeSeconds: limit(
     604_800,

@@ -50,7 +50,7 @@ export const approvalErrors = {
   too_many_codes: {
     status: 429,
     title: 'Too many wrong codes',
-    meaning: `An account enters at most ${limits.wrongCodesPerAccountMax} wrong codes of programs in an hour, and all accounts of a client IP range ${limits.wrongCodesPerRangeMax}.`,
+    meaning: `An account enters at most ${limits.wrongCodesPerAccountMax} wrong codes of programs in an hour, and all accounts of a client IP range ${limits.wrongCodesPerRangeMax}, and then one each.`,
     cause: 'This account, or accounts in this client IP range, entered wrong codes.',
     fix: waitAndRetry,
   },

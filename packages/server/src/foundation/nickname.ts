@@ -34,6 +34,22 @@ export function validateNickname(text: string, pointer = '/nickname'): string {
   return nickname;
 }
 
+/**
+ * @param suffix ASCII
+ * @returns the text, cut so that it can be a nickname with the suffix. It is cut between characters as people see them: a part of an emoji
+ *   or of a word with joiners would be rejected
+ */
+export function withSuffix(text: string, suffix: string): string {
+  const start = [...text].slice(0, limits.nicknameCodePointsMax + 1).join('');
+  const characters = Array.from(new Intl.Segmenter().segment(start), ({ segment }) => segment);
+  const bare = (): string => characters.join('').replace(/[\p{White_Space}\u200C\u200D]+$/u, '');
+  const fits = (): boolean =>
+    [...bare()].length + suffix.length <= limits.nicknameCodePointsMax &&
+    Buffer.byteLength(bare()) + suffix.length <= limits.nicknameBytesMax;
+  while (!fits()) characters.pop();
+  return bare() + suffix;
+}
+
 let emojiPattern: RegExp | undefined;
 /**
  * Emoji may contain joiners and variation selectors, which are rejected elsewhere. Compiled on first use: it takes 10 ms,

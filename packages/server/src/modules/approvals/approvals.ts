@@ -14,7 +14,7 @@ import { recordEventTx } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { RecordingCore } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import type { ApprovalLimits } from '../rate-limits/approval-limits.ts';
+import type { ApprovalLimits, Guesser } from '../rate-limits/approval-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import type { ApprovalCodes } from './codes.ts';
@@ -52,7 +52,8 @@ export class Approvals {
    */
   async lookUp(person: Person, code: string): Promise<Approval> {
     const now = this.#options.clock.now();
-    const row = await this.#guess(person, code, async (tx, hash) => {
+    const guesser = { accountId: person.principal.accountId, range: rangeOf(person.clientIp) };
+    const row = await this.#guess(guesser, code, async (tx, hash) => {
       const found = await store.findByUserCode(tx, hash);
       const isShown = found?.state === 'pending' || found?.accountId === person.principal.accountId;
       return isShown && !hasEnded(found, now) ? found : undefined;
@@ -77,7 +78,7 @@ export class Approvals {
     const { principal, clientIp } = person;
     const now = clock.now();
     const nickname = body.nickname === undefined ? undefined : validateNickname(body.nickname);
-    const approved = await this.#guess(person, body.code, async (tx, hash) => {
+    const approved = await this.#guess(principal, body.code, async (tx, hash) => {
       // The account before the request: as the order of all transactions.
       await assertSessionValidTx(tx, { principal, now });
       const row = await lockWithCodeTx(tx, id, hash);
@@ -124,7 +125,7 @@ export class Approvals {
     const now = clock.now();
     // Wrong codes of others in the range must not stop an account from taking its own approval back.
     if ((await store.findRequest(db, id))?.accountId !== principal.accountId)
-      await this.#guess(person, code, (tx, hash) => lockWithCodeTx(tx, id, hash));
+      await this.#guess(principal, code, (tx, hash) => lockWithCodeTx(tx, id, hash));
     const denyTx = async (tx: Transaction): Promise<void> => {
       const row = await store.lockRequestTx(tx, id);
       if (!row || hasEnded(row, now)) throw new DomainError('approval_not_found');
@@ -146,15 +147,19 @@ export class Approvals {
     this.counts.denied++;
   }
 
-  /** @throws DomainError `approval_not_found`, `too_many_codes` */
+  /**
+   * @param guesser without a range for an approval and a denial: they need the id of the request too, which only a lookup returns, so others
+   *   in the range cannot stop a person who has seen the request
+   * @throws DomainError `approval_not_found`, `too_many_codes`
+   */
   async #guess<T>(
-    { principal: { accountId }, clientIp }: Person,
+    { accountId, range }: Guesser,
     code: string,
     findTx: (tx: Transaction, hash: Buffer) => Promise<T | undefined>,
   ): Promise<T> {
     const { approvalLimits, codes } = this.#options;
     const hash = codes.hashOfUserCode(code);
-    const guesser = { accountId, range: rangeOf(clientIp) };
+    const guesser = { accountId, ...(range !== undefined && { range }) };
     const found = await approvalLimits.guess(guesser, async (tx) => (hash ? findTx(tx, hash) : undefined));
     if (found === undefined) throw new DomainError('approval_not_found');
     return found;

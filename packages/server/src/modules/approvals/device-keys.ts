@@ -10,6 +10,7 @@ import type { Core } from '../../foundation/core.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
+import { withSuffix } from '../../foundation/nickname.ts';
 import { system, type AccountPrincipal } from '../../foundation/principal.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
@@ -211,17 +212,7 @@ const principalOf = ({ accountId }: RequestRow, { by }: Approved): AccountPrinci
 export function freeName(nickname: string, taken: readonly string[]): string {
   const others = new Set(taken.map(withoutJoiners));
   for (let number = 1; ; number++) {
-    const name = number === 1 ? nickname : numbered(nickname, ` ${number}`);
+    const name = number === 1 ? nickname : withSuffix(nickname, ` ${number}`);
     if (!others.has(withoutJoiners(name))) return name;
   }
-}
-
-/** Within the bounds of nicknames. */
-function numbered(nickname: string, suffix: string): string {
-  const characters = [...nickname];
-  const fits = (): boolean =>
-    characters.length + suffix.length <= limits.nicknameCodePointsMax &&
-    Buffer.byteLength(characters.join('').trimEnd() + suffix) <= limits.nicknameBytesMax;
-  while (!fits()) characters.pop();
-  return characters.join('').trimEnd() + suffix;
 }

@@ -56,7 +56,7 @@ export class DeviceMail {
     const email = recipient && parseEmail(recipient.email);
     // Only a key with a mail makes the range one that sends no further mail.
     const mark = approvalLimits.rangeMark(accountId, clientRange);
-    if (!email || !(await approvalLimits.isFirstTx(tx, mark, now))) return;
+    if (!email || !(await approvalLimits.sendsMailTx(tx, accountId, mark, now))) return;
     const { id: request, row } = codes.request(now, (limits.outboxKeptDays * dayMs) / 1_000);
     await insertCodeTx(tx, { ...row, purpose: 'remove_key', accountId, email, target: toTarget(id, mark) });
     const data = { at: toInstant(now), program: programName, clientRange, key: describeKey(key), scopes };

@@ -1,7 +1,6 @@
 /** Nicknames of imported keys: other systems allow any text, several times, and none. */
-import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { validateNickname } from '../../foundation/nickname.ts';
+import { validateNickname, withSuffix } from '../../foundation/nickname.ts';
 import type { Warn } from './fields.ts';
 
 const nameless = 'default';
@@ -18,21 +17,11 @@ export function nicknameOf(value: unknown, warn: Warn): string {
   if (valid !== undefined) return valid;
   warn('the nickname is shortened, or loses white space and control characters, as nicknames here require');
   const bare = text.toWellFormed().normalize('NFC').replaceAll(invisible, ' ').trim();
-  return validOf(shortened(bare, '')) ?? nameless;
+  return validOf(withSuffix(bare, '')) ?? nameless;
 }
 
 /** @returns `<nickname> (<number>)`, shortened as needed */
-export const numbered = (nickname: string, number: number): string => {
-  const suffix = ` (${number})`;
-  return `${shortened(nickname, suffix)}${suffix}`;
-};
-
-/** Cuts a text so that it can be a nickname with the suffix. */
-function shortened(text: string, suffix: string): string {
-  const chars = [...text].slice(0, limits.nicknameCodePointsMax - suffix.length);
-  while (Buffer.byteLength(chars.join('')) > limits.nicknameBytesMax - suffix.length) chars.pop();
-  return chars.join('').trimEnd();
-}
+export const numbered = (nickname: string, number: number): string => withSuffix(nickname, ` (${number})`);
 
 function validOf(text: string): string | undefined {
   try {

@@ -8,6 +8,7 @@ import { hourMs } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { countKeyMailTx } from './key-mail-limits.ts';
 import { clearTx, decrementTx, incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface ApprovalLimitsOptions extends Core {
@@ -16,10 +17,10 @@ export interface ApprovalLimitsOptions extends Core {
   readonly enabled: boolean;
 }
 
-interface Guesser {
+export interface Guesser {
   readonly accountId: string;
-  /** The client IP range. */
-  readonly range: string;
+  /** The client IP range; absent if a guess needs a further secret, so that only the account is bounded. */
+  readonly range?: string;
 }
 
 const decay = { windowMs: hourMs };
@@ -59,38 +60,42 @@ export class ApprovalLimits {
 
   /**
    * Looks up a code in a transaction. It counts before the lookup, so that concurrent guesses cannot exceed the limit, and takes the
-   * count back for a code that exists.
+   * count back for a code that exists. The first guess of an account in a window needs no place in its range: others in the range must not
+   * lock it out.
    * @param findTx undefined for a wrong code, which is counted when the transaction commits
    * @throws DomainError `too_many_codes`
    */
   async guess<T>(guesser: Guesser, findTx: (tx: Transaction) => Promise<T | undefined>): Promise<T | undefined> {
     const { db, clock } = this.#options;
     const now = clock.now();
-    const counters = this.#countersOf(guesser);
+    const buckets = this.#bucketsOf(guesser);
     // First by a read: a flood of guesses that are rejected anyway must not occupy the writer.
-    const rows = await readBuckets(
-      db,
-      counters.map(({ bucket }) => bucket),
-    );
-    for (const [index, { max }] of counters.entries())
-      this.#assertBelow(predictIncrement(rows[index], now, decay), max);
+    const rows = await readBuckets(db, buckets);
+    this.#assertMayGuess(buckets.map((_, index) => predictIncrement(rows[index], now, decay)));
     return db.transaction(async (tx) => {
-      for (const { bucket, max } of counters) this.#assertBelow(await incrementTx(tx, bucket, now, decay), max);
+      const counted: Bucket[] = [];
+      for (const bucket of buckets) counted.push(await incrementTx(tx, bucket, now, decay));
+      this.#assertMayGuess(counted);
       const found = await findTx(tx);
-      if (found !== undefined) for (const { bucket } of counters) decrementTx(tx, bucket);
+      if (found !== undefined) for (const bucket of buckets) decrementTx(tx, bucket);
       return found;
     });
   }
 
   /**
    * Marks that an account has a key of a program in a range.
-   * @returns whether it is the first one, or the first since housekeeping deleted the mark, which no key has touched for long
+   * @returns whether the key sends a mail: it is the first one, or the first since housekeeping deleted the mark, which no key has
+   *   touched for long, and the account has not got too many mails in the hour. Without a mail, there is no mark
    */
-  async isFirstTx(tx: Transaction, mark: Buffer, now: number): Promise<boolean> {
-    return (await incrementTx(tx, mark, now)).count === 1;
+  async sendsMailTx(tx: Transaction, accountId: string, mark: Buffer, now: number): Promise<boolean> {
+    if ((await incrementTx(tx, mark, now)).count > 1) return false;
+    const mail = { accountId, kind: 'keys of programs' } as const;
+    const sends = await countKeyMailTx(tx, this.#options.bucketHash, mail, now);
+    if (!sends) this.forgetRangeTx(tx, mark);
+    return sends;
   }
 
-  /** @returns the name of the mark of {@link isFirstTx}, which does not disclose the range */
+  /** @returns the name of the mark of {@link sendsMailTx}, which does not disclose the range */
   rangeMark(accountId: string, range: string): Buffer {
     return this.#bucket('approved range', accountId, range);
   }
@@ -100,17 +105,22 @@ export class ApprovalLimits {
     clearTx(tx, mark);
   }
 
-  #countersOf({ accountId, range }: Guesser): { readonly bucket: Buffer; readonly max: number }[] {
-    return [
-      { bucket: this.#bucket('wrong codes', accountId), max: limits.wrongCodesPerAccountMax },
-      { bucket: this.#bucket('wrong codes of range', range), max: limits.wrongCodesPerRangeMax },
-    ];
+  /** Of the account, and of the range. */
+  #bucketsOf({ accountId, range }: Guesser): Buffer[] {
+    const ofAccount = this.#bucket('wrong codes', accountId);
+    return range === undefined ? [ofAccount] : [ofAccount, this.#bucket('wrong codes of range', range)];
   }
 
-  #assertBelow(row: Bucket, max: number): void {
+  /** @param counted with this guess, of the account and of the range */
+  #assertMayGuess([ofAccount, ofRange]: readonly Bucket[]): void {
     const { clock, enabled } = this.#options;
-    if (enabled && row.count > max)
+    const reject = (row: Bucket, max: number): never => {
       throw tooMany('too_many_codes', row, { now: clock.now(), windowMs: decay.windowMs, max });
+    };
+    if (!enabled || !ofAccount) return;
+    const { wrongCodesPerAccountMax, wrongCodesPerRangeMax } = limits;
+    if (ofAccount.count > wrongCodesPerAccountMax) reject(ofAccount, wrongCodesPerAccountMax);
+    if (ofRange && ofRange.count > wrongCodesPerRangeMax && ofAccount.count > 1) reject(ofRange, wrongCodesPerRangeMax);
   }
 
   #bucket(...parts: readonly string[]): Buffer {

@@ -10,7 +10,7 @@ import { incrementTx } from './store.ts';
 const windowMs = 3_600_000;
 
 /** What a mail is about. Each has its own bound, so that mails about one do not suppress those about another. */
-export type KeyMailKind = 'created keys' | 'leaked keys' | 'ended secrets';
+export type KeyMailKind = 'created keys' | 'keys of programs' | 'leaked keys' | 'ended secrets';
 
 /** Counts a mail to an account. @returns whether it may be sent */
 export async function countKeyMailTx(

@@ -56,17 +56,35 @@ testOnBoth('accounts of one client IP range share a bound, and right codes are n
   const { user_code: code } = await at.begin();
   for (let n = 0; n < 2 * limits.wrongCodesPerAccountMax; n++)
     assert.equal((await at.send('lookup', { code }, { clientIp })).status, 200);
+  const { id: seen } = await at.lookUp(code);
   let guesses = 0;
+  let by = at.person;
   while (guesses < limits.wrongCodesPerRangeMax) {
-    const by = await at.app.signIn();
+    by = await at.app.signIn();
     for (let n = 0; n < limits.wrongCodesPerAccountMax; n++, guesses++)
       assertRejected(await at.send('lookup', { code: 'no code' }, { by, clientIp }), 'approval_not_found');
   }
-  assertRejected(await at.send('lookup', { code }, { clientIp: '198.51.100.77' }), 'too_many_codes');
-  assert.equal((await at.send('lookup', { code }, { clientIp: '203.0.113.1' })).status, 200);
-  const { id } = await at.approve(code);
-  // Without a guess: it is the approval of the account.
-  assert.equal((await at.send(`${id}/deny`, { code }, { clientIp })).status, 200);
+  // The first guess of each further account, and no second one, also of guesses at once.
+  for (let n = 0; n < 3; n++) {
+    const other = await at.app.signIn();
+    const again = { by: other, clientIp: '198.51.100.77' };
+    assert.equal((await at.send('lookup', { code }, again)).status, 200);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => at.send('lookup', { code: wrongCode }, again).then(({ status }) => status)),
+    );
+    assert.deepEqual(answers.toSorted(), [404, ...Array<number>(7).fill(429)]);
+    assertRejected(await at.send('lookup', { code }, again), 'too_many_codes');
+    assert.equal((await at.send('lookup', { code }, { by: other, clientIp: '203.0.113.1' })).status, 200);
+    // An approval needs the id too: a code alone finds nothing.
+    assertRejected(await at.send('apr_other/approve', { code }, again), 'approval_not_found');
+    assertRejected(await at.send(`${seen}/approve`, { code: wrongCode }, again), 'approval_not_found');
+  }
+  assertRejected(await at.send(`${seen}/approve`, { code }, { by, clientIp }), 'too_many_codes');
+  assert.equal((await at.send(`${seen}/approve`, { code }, { clientIp })).status, 200);
+  assert.equal((await at.send(`${seen}/deny`, { code }, { clientIp })).status, 200);
+  const { user_code: next } = await at.begin();
+  const { id } = await at.lookUp(next);
+  assert.equal((await at.send(`${id}/deny`, { code: next }, { clientIp })).status, 200);
 });
 
 testOnBoth('a client IP range has a bounded number of outstanding requests, also of requests at once', async () => {

@@ -16,10 +16,10 @@ async function fixture() {
   await client.app.service.services.programs.add(operator, program);
   const tokens = await client.newAccount(email);
   const at = new DeviceClient(client.app, tokens as unknown as SignedIn);
-  /** Signs in with the program from a client IP address. @returns the key */
-  const signIn = async (clientIp: string): Promise<string> => {
+  /** Signs in with the program from a client IP address. @param by whose session approves @returns the key */
+  const signIn = async (clientIp: string, by: object = tokens): Promise<string> => {
     const { device_code: deviceCode, user_code: code } = await at.begin({}, clientIp);
-    await at.approve(code);
+    await at.approve(code, {}, by as SignedIn);
     return (await at.fetch(deviceCode)).access_token;
   };
   return { client, at, signIn, tokens, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
@@ -87,6 +87,24 @@ testOnBoth('after a removal by the link, the next key in the client IP range sen
   assert.equal((await client.post(path, { code: again, email })).status, 200);
   await signIn('192.0.2.3');
   await client.nextCode(email, /got an API key/);
+});
+
+testOnBoth('keys from many client IP ranges send a bounded number of mails, and later ones send theirs', async () => {
+  await using fixed = await fixture();
+  const { client, signIn } = fixed;
+  const max = limits.keyMailsPerHourMax;
+  const mails = async (): Promise<number> => {
+    await client.untilOutboxEmpty();
+    return client.mailbox.messages.filter(({ subject }) => subject.includes('got an API key')).length;
+  };
+  for (let n = 0; n < max + 3; n++) await signIn(`198.51.${n}.1`);
+  assert.equal(await mails(), max);
+  client.app.clock.advance({ seconds: 3_600 });
+  const later = await client.signIn(email);
+  await signIn('198.51.0.2', later);
+  assert.equal(await mails(), max);
+  await signIn(`198.51.${max}.2`, later);
+  assert.equal(await mails(), max + 1);
 });
 
 testOnBoth('without a mail server, a key does not make its client IP range one that sends no mail', async () => {

@@ -155,6 +155,20 @@ test('a taken nickname gets a number', async () => {
     assert.equal((await at.fetch(await at.approved({ nickname: given }))).nickname, got);
 });
 
+testOnBoth('a long nickname that is taken is cut between characters, and no approval is lost', async () => {
+  await using at = await newDeviceClient();
+  const letters = 'a'.repeat(59);
+  for (const [nickname, expected] of [
+    [`${letters}\u{1F468}\u200D\u{1F469}\u200D\u{1F467}`, `${letters} 2`],
+    [`${letters}aa\u{1F1E9}\u{1F1EA}`, `${letters}aa 2`],
+    [`${letters}aaa\u2764\uFE0F`, `${letters}aaa 2`],
+    [`${letters}\u0645\u06CC\u200C\u062E\u0648`, `${letters}\u0645\u06CC 2`],
+  ] as const) {
+    assert.equal((await at.fetch(await at.approved({ nickname }))).nickname, nickname);
+    assert.equal((await at.fetch(await at.approved({ nickname }))).nickname, expected);
+  }
+});
+
 testOnBoth('a denied request, and an approval that is taken back, yield no key', async () => {
   await using at = await newDeviceClient();
   const { device_code: deviceCode, user_code: code } = await at.begin();

@@ -84,14 +84,15 @@ onEachDatabase(
 onEachDatabase('keys of one name get numbers, and other names become nicknames', async ({ db }) => {
   await claimInstallation(db, keys.check, now);
   const account = await addAccount(db, 'ada');
-  const names = ['default', 'default', undefined, ' ci\t', 'x'.repeat(300), 7, 'a\u0000b', '\u200B'];
+  const family = `${'y'.repeat(57)}\u{1F468}\u200D\u{1F469}\u200D\u{1F467}`;
+  const names = ['default', 'default', undefined, ' ci\t', 'x'.repeat(300), 7, 'a\u0000b', '\u200B', family, family];
   const lines = names.map((nickname, index) => ({ account, nickname, hash: sha256(`sk_${index}`) }));
   const more = { keysPerAccountMax: 100 };
   for (const isDryRun of [true, false]) {
     const { imported, refusedLines, warnings } = await importKeys(db, lines, { ...more, isDryRun });
     assert.deepEqual(
       [imported, refusedLines, warnings.map(({ lines: count }) => count)],
-      [names.length, {}, [3, 1, 4]],
+      [names.length, {}, [4, 1, 4]],
     );
   }
   const expected = [
@@ -103,6 +104,8 @@ onEachDatabase('keys of one name get numbers, and other names become nicknames',
     '7',
     'a b',
     'default (4)',
+    family,
+    `${'y'.repeat(57)} (2)`,
   ];
   const states = await findKeyStates(
     db,
