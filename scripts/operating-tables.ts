@@ -18,7 +18,7 @@ const actions: Readonly<Record<string, string>> = {
   keyreeve_refreshes_total:
     '`refused` rises: clients keep old tokens, or one was stolen (`refresh_token_reused`); `failed`: no database',
   keyreeve_device_requests_total:
-    '`begun` rises without `approved`: a client begins [sign-ins of programs](device-sign-in.md) that nobody wants; `refused`: the right was lost before the poll',
+    '`begun` rises without `approved`: a client starts [sign-ins of programs](device-sign-in.md) that no person approves; `refused`: the right was lost before the poll',
   keyreeve_exchanges_total:
     '`limited` (`429`): a key reaches a [limit](limits.md); `failed` (`503`): check the database and the fetches below; others: the `reason` in the log',
   keyreeve_identity_token_signatures_total: '`invalid` rises: a client guesses; `identity_token_rejected` has the key',

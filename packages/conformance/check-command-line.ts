@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bearer } from '../server/test-kit/new-app.ts';
 import { newDeviceClient, type DeviceClient } from '../server/test-kit/device-client.ts';
+import { freePort } from '../server/test-kit/free-port.ts';
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { until } from '../server/test-kit/until.ts';
 import type { Command } from './library-program.ts';
@@ -24,15 +24,11 @@ export interface CommandLineOptions {
   readonly hasQrCode: boolean;
 }
 
-export async function checkCommandLine(
-  { command, args, env = {}, cwd }: Command,
-  { hasQrCode }: CommandLineOptions,
-): Promise<void> {
-  using folder = newTempFolder();
-  await using at = await newDeviceClient();
-  const file = join(folder.path, 'new', 'key.json');
-  const acme = (name: string): Run => {
-    const environment = { ...process.env, NO_PROXY: '*', ...env, KEYREEVE_URL: at.app.url, ACME_KEY_FILE: file };
+/** @param variables of the environment @returns starts a command of the example, such as `login` */
+export const commandLine =
+  ({ command, args, env = {}, cwd }: Command, variables: Readonly<Record<string, string>>) =>
+  (name: string): Run => {
+    const environment = { ...process.env, NO_PROXY: '*', ...env, ...variables };
     const child = spawn(command, [...args, name], { env: environment, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     let [output, errors] = ['', ''];
     child.stdout.on('data', (text) => (output += text));
@@ -40,8 +36,15 @@ export async function checkCommandLine(
     const status = once(child, 'close').then(([code]) => code as number | null);
     return { output: () => output, errors: () => errors, status };
   };
-  const ended = async (name: string): Promise<[status: number | null, text: string]> => {
-    const run = acme(name);
+
+export async function checkCommandLine(command: Command, { hasQrCode }: CommandLineOptions): Promise<void> {
+  using folder = newTempFolder();
+  await using at = await newDeviceClient();
+  const file = join(folder.path, 'new', 'key.json');
+  const acme = (name: string, url = at.app.url): Run =>
+    commandLine(command, { KEYREEVE_URL: url, ACME_KEY_FILE: file })(name);
+  const ended = async (name: string, url?: string): Promise<[status: number | null, text: string]> => {
+    const run = acme(name, url);
     return [await run.status, run.output() + run.errors()];
   };
 
@@ -64,17 +67,26 @@ export async function checkCommandLine(
   assert.match(readFileSync(file, 'utf8'), /"krv_/);
 
   assert.deepEqual(await ended('whoami'), [0, 'läptop: orders:read\n']);
-  const headers = bearer(at.person.accessToken);
-  const { apiKeys } = (await at.app.call('GET', '/auth/api-keys', { headers })).json as { apiKeys: { id: number }[] };
-  const [{ id } = assert.fail()] = apiKeys;
-  const deleted = await at.app.call('DELETE', `/auth/api-keys/${id}`, { headers });
-  assert.equal(deleted.status, 200, deleted.text);
+  const kept = readFileSync(file, 'utf8');
+  const [key = ''] = /krv_[0-9A-Za-z]+/.exec(kept) ?? [];
+  const restore = (): void => writeFileSync(file, kept, { mode: 0o600 });
+  const unreachable = `http://127.0.0.1:${await freePort()}`;
+  const [status, text] = await ended('logout', unreachable);
+  const held = `The key “läptop” \\(\\d+\\) may still be valid: delete it at ${unreachable}/console`;
+  assert.match(text, new RegExp(`^acme: signed out only here \\(.+\\)\\. ${held}\n$`));
+  assert.deepEqual([status, existsSync(file), await at.isAccepted(key)], [1, false, true]);
+
+  restore();
+  assert.deepEqual(await ended('logout'), [0, 'Signed out. The key “läptop” has been deleted\n']);
+  assert.deepEqual([existsSync(file), await at.isAccepted(key)], [false, false]);
+
+  restore();
   assert.deepEqual(await ended('whoami'), [1, 'acme: the key is not accepted: run `acme login`\n']);
-  assert.deepEqual(await ended('logout'), [0, `To end the key “läptop” (${id}), delete it at ${at.app.url}/console\n`]);
+  assert.equal((await ended('logout'))[0], 0);
   assert.equal(existsSync(file), false);
 }
 
-async function codeOf(login: Run): Promise<string> {
+export async function codeOf(login: Run): Promise<string> {
   const printed = /\n {2}([B-Z]{4}-[B-Z]{4})\n/;
   await until('acme has printed the code', () => printed.test(login.errors()));
   return printed.exec(login.errors())?.[1] ?? '';

@@ -3,7 +3,6 @@
  * and how they end. A server is Keyreeve; the test chooses its answers.
  */
 import assert from 'node:assert/strict';
-import { newDeviceClient, program as declared } from '../server/test-kit/device-client.ts';
 import { until } from '../server/test-kit/until.ts';
 import type { ReplayedAnswer } from './guard-table.ts';
 import type { Failure, LibraryProgram, LoginStart } from './library-program.ts';
@@ -11,8 +10,9 @@ import { responseOf, startRawServer, type RecordedRequest, type ReplayServer } f
 
 const beginning = 'POST /auth/oauth/device HTTP/1.1';
 const polling = 'POST /auth/oauth/token HTTP/1.1';
+const revocation = 'POST /auth/oauth/revoke HTTP/1.1';
 /** Of a poll without a response. */
-const pollMsMax = 12_000;
+export const pollMsMax = 12_000;
 const expiresInSeconds = 600;
 /** While the service repeats a lost response. */
 const repeatMs = 60_000;
@@ -326,49 +326,42 @@ export const loginRules: readonly Rule[] = [
       assert.equal(login.polls().length, 1);
     },
   },
+  {
+    name: 'a logout sends the key in one form, and fails with the code of the service and without the key',
+    async check(program) {
+      const closed = 'closed' as const;
+      const redirect = { status: 302, headers: [['Location', 'https://other.example.com/']] } as const;
+      const rows: readonly [Answer, unknown[] | undefined][] = [
+        [{ body: '' }, undefined],
+        [{ status: 204 }, undefined],
+        [error('invalid_grant'), [400, 'invalid_grant']],
+        [{ status: 401, body: { error: 'invalid_client' } }, [401, 'invalid_client']],
+        [unavailable, [503, 'unavailable']],
+        [redirect, [302, 'unavailable']],
+        [closed, [0, 'unavailable']],
+      ];
+      for (const [answer, expected] of rows) {
+        await using server = await startRawServer((_, socket) => {
+          if (answer === 'closed') socket.end();
+          else if (answer !== 'none') socket.write(responseOf(answer));
+        });
+        const failure = await program.logOut({ url: `${server.url}/`, clientId: 'acme-cli', key: 'krv_secret' });
+        assert.deepEqual(failure && [failure.status, failure.code], expected, JSON.stringify(answer));
+        assert.doesNotMatch(failure?.message ?? '', /krv_/);
+        assert.equal(server.requests.length, 1);
+        const [{ line, headers, body } = assert.fail()] = server.requests;
+        assert.equal(line, revocation);
+        assert.match(headers.get('user-agent') ?? '', /^keyreeve-/);
+        assert.equal(headers.get('content-type'), 'application/x-www-form-urlencoded');
+        assert.equal(headers.get('authorization'), undefined);
+        assert.deepEqual(Object.fromEntries(new URLSearchParams(body)), { client_id: 'acme-cli', token: 'krv_secret' });
+      }
+      assert.doesNotMatch(program.errors, /krv_secret/);
+    },
+  },
 ];
 
 function assertFailure({ key, failure }: { key?: unknown; failure?: Failure }, expected: unknown[], row: string): void {
   assert.deepEqual([key, failure?.status, failure?.code], [undefined, ...expected], row);
   assert.doesNotMatch(failure?.message ?? '', /krv_|krvd_|\p{Cc}/u);
-}
-
-/** With a real service: a person approves, the first response with the key is lost, and the next one has another secret. */
-export async function checkRealLogin(program: LibraryProgram): Promise<void> {
-  await using at = await newDeviceClient();
-  const lost: string[] = [];
-  await using proxy = await startRawServer((request, socket) => {
-    void forward(request, at.app.url).then(([status, text]) => {
-      const { access_token: key } = JSON.parse(text) as { access_token?: string };
-      if (key !== undefined && lost.push(key) === 1) socket.end();
-      else socket.write(responseOf({ status, body: text }));
-    });
-  });
-  const printed = program.errors.length;
-  const name = await program.startLogin({ url: proxy.url, clientId: declared.id, scopes: ['orders:read'] });
-  let isOver = false;
-  const outcome = program.key(name).finally(() => (isOver = true));
-  await until('the login has printed the code', () => /\n {2}[B-Z]{4}-[B-Z]{4}\n/.test(program.errors.slice(printed)));
-  const [, code = ''] = /\n {2}([B-Z]{4}-[B-Z]{4})\n/.exec(program.errors.slice(printed)) ?? [];
-  await at.approve(code, { nickname: 'laptop' });
-  await until('the login has ended', async () => {
-    const [ms = 0] = await program.waits(name);
-    // The poll has not been answered.
-    if (ms === pollMsMax) return false;
-    at.app.clock.advance({ seconds: ms / 1_000 });
-    await program.moveClock(name, ms);
-    return isOver;
-  });
-  const { key, failure } = await outcome;
-  assert.equal(failure, undefined);
-  assert.deepEqual([key?.nickname, key?.scopes], ['laptop', ['orders:read']]);
-  assert.deepEqual([lost.length, lost[1]], [2, key?.key]);
-  assert.deepEqual(await Promise.all(lost.map((secret) => at.isAccepted(secret))), [false, true]);
-}
-
-async function forward({ line, headers, body }: RecordedRequest, url: string): Promise<[status: number, text: string]> {
-  const [, path = ''] = /^POST (\S+) /.exec(line) ?? [];
-  const type = { 'content-type': headers.get('content-type') ?? '' };
-  const response = await fetch(new URL(path, url), { method: 'POST', headers: type, body });
-  return [response.status, await response.text()];
 }

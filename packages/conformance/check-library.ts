@@ -5,9 +5,10 @@ import { test as onEachDatabase } from '../server/test-kit/app-on-each-database.
 import { newTempFolder } from '../server/test-kit/temp-folder.ts';
 import { checkBatches, startBatchService, type BatchService } from './check-batches.ts';
 import { checkRealCases, checkReplayedCases } from './check-guards.ts';
-import { checkRealLogin, loginRules } from './check-device-login.ts';
+import { loginRules } from './check-device-login.ts';
 import { checkRealExchange, exchangeRules } from './check-exchange.ts';
 import { checkManagement } from './check-management.ts';
+import { checkRealLogin } from './check-real-login.ts';
 import type { LibraryMutant } from './library-mutants.ts';
 import { LibraryProgram, type Command } from './library-program.ts';
 import { startRealService } from './real-service.ts';

@@ -51,6 +51,13 @@ export interface LoginStart {
   readonly scopes?: readonly string[];
 }
 
+export interface Logout {
+  /** Of Keyreeve. */
+  readonly url: string;
+  readonly clientId: string;
+  readonly key: string;
+}
+
 export interface GuardStart {
   readonly framework: string;
   /** Of Keyreeve. */
@@ -144,6 +151,11 @@ export class LibraryProgram implements AsyncDisposable {
 
   async cancel(login: string): Promise<void> {
     await this.#ask({ cancel: { login } });
+  }
+
+  /** @returns the failure, if there is one */
+  async logOut(deviceLogout: Logout): Promise<Failure | undefined> {
+    return (await this.#ask({ deviceLogout })).failure;
   }
 
   #ask(request: object): Promise<Reply> {

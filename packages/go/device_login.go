@@ -18,6 +18,7 @@ import (
 
 const (
 	devicePath      = "auth/oauth/device"
+	revocationPath  = "auth/oauth/revoke"
 	deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
 	// RFC 8628 sections 3.2 and 3.5.
 	deviceInterval = 5
@@ -41,17 +42,17 @@ var (
 	linkForm = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]-]{1,300}(?:[/?#][\x21-\x7E]{0,999})?$`)
 )
 
-// DeviceLoginConfig is what the sign-in of a person from a command line needs.
+// DeviceLoginConfig has the settings of [DeviceLogin].
 type DeviceLoginConfig struct {
-	// Of Keyreeve, such as https://auth.example.com.
+	// The URL of Keyreeve, such as https://auth.example.com.
 	URL string
 	// The id of the program, which an operator has declared.
 	ClientID string
 	// Default: all scopes of the program.
 	Scopes []string
-	// Returns a QR code of the link as text, which is printed below it.
+	// Returns the QR code of the link as text. It is printed below the link.
 	QRCode func(link string) (string, error)
-	// Shows the code instead of the standard error.
+	// Shows the link and the code. Default: they are printed on the standard error.
 	Show func(DeviceCode) error
 	// Allows http: to other hosts than loopback.
 	AllowPlainHTTP bool
@@ -61,24 +62,24 @@ type DeviceLoginConfig struct {
 	Transport http.RoundTripper
 }
 
-// DeviceCode is what the person needs.
+// DeviceCode is what the person needs to approve the sign-in.
 type DeviceCode struct {
-	// The person compares it with that of the page.
+	// The person compares it with the code that the page shows.
 	UserCode string
-	// The page.
+	// The page on which the person enters the code.
 	VerificationURI string
-	// The page with the code.
+	// The same page, with the code.
 	Link      string
 	ExpiresIn time.Duration
 }
 
 // DeviceKey is the API key of the person.
 type DeviceKey struct {
-	// The secret.
+	// The secret: send it as a Bearer token.
 	Key      string
 	KeyID    int64
 	Nickname string
-	// Those that the person has approved.
+	// The scopes that the person has approved.
 	Scopes []string
 	// By the clock of this machine.
 	ExpiresAt time.Time
@@ -89,8 +90,8 @@ func (k DeviceKey) Format(state fmt.State, _ rune) {
 	fmt.Fprintf(state, "keyreeve.DeviceKey(%d)", k.KeyID)
 }
 
-// DeviceLogin signs a person in from a command line (RFC 8628). It prints the link and the code on the standard error, and waits until
-// the person has approved.
+// DeviceLogin signs a person in from a command line (RFC 8628). It prints the link and the code on the standard error, waits until
+// the person has approved, and returns the API key.
 //
 // The error is [ErrInvalid] for a malformed configuration, an [*Error], or that of the context or of a function of the configuration.
 // The codes are access_denied, expired_token, invalid_client, invalid_scope, too_many_device_requests, and unavailable without a
@@ -99,7 +100,25 @@ func DeviceLogin(ctx context.Context, config DeviceLoginConfig) (DeviceKey, erro
 	return deviceLogin(ctx, config, systemClock{}, os.Stderr)
 }
 
-// deviceSession is a sign-in that has a code.
+// DeviceLogout deletes the key at the service, which rejects it from then on. The error is nil also if the key has been deleted before.
+// After an error, the key may still be valid.
+//
+// It uses the members of the configuration that are about the service and the program. The error is as of [DeviceLogin]: the codes are
+// invalid_client, invalid_grant for a key that the program has not made, and unavailable: try again.
+func DeviceLogout(ctx context.Context, config DeviceLoginConfig, key string) error {
+	if key == "" {
+		return invalid("key: expected an API key")
+	}
+	session, err := newDeviceSession(config, revocationPath, systemClock{})
+	if err != nil {
+		return err
+	}
+	session.form.Set("token", key)
+	_, err = session.send(ctx, exchangeTimeout)
+	return err
+}
+
+// deviceSession sends the requests of a sign-in or a sign-out.
 type deviceSession struct {
 	transport http.RoundTripper
 	target    string
@@ -109,22 +128,13 @@ type deviceSession struct {
 }
 
 func deviceLogin(ctx context.Context, config DeviceLoginConfig, clock clock, output io.Writer) (DeviceKey, error) {
-	beginning, err := destinationOf(config.URL, config.AllowPlainHTTP, devicePath)
+	session, err := newDeviceSession(config, devicePath, clock)
 	if err != nil {
 		return DeviceKey{}, err
 	}
-	if config.ClientID == "" {
-		return DeviceKey{}, invalid("ClientID: expected the id of a program")
-	}
-	transport, err := transportOf(config.Transport, config.TLSConfig)
-	if err != nil {
-		return DeviceKey{}, err
-	}
-	form := url.Values{"client_id": {config.ClientID}}
 	if len(config.Scopes) > 0 {
-		form.Set("scope", strings.Join(config.Scopes, " "))
+		session.form.Set("scope", strings.Join(config.Scopes, " "))
 	}
-	session := &deviceSession{transport: transport, target: beginning.url.String(), form: form, clock: clock}
 	received, err := session.send(ctx, exchangeTimeout)
 	if err != nil {
 		return DeviceKey{}, err
@@ -138,6 +148,22 @@ func deviceLogin(ctx context.Context, config DeviceLoginConfig, clock clock, out
 		return DeviceKey{}, err
 	}
 	return session.poll(ctx, ends)
+}
+
+func newDeviceSession(config DeviceLoginConfig, path string, clock clock) (*deviceSession, error) {
+	target, err := destinationOf(config.URL, config.AllowPlainHTTP, path)
+	if err != nil {
+		return nil, err
+	}
+	if config.ClientID == "" {
+		return nil, invalid("ClientID: expected the id of a program")
+	}
+	transport, err := transportOf(config.Transport, config.TLSConfig)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"client_id": {config.ClientID}}
+	return &deviceSession{transport: transport, target: target.url.String(), form: form, clock: clock}, nil
 }
 
 // send returns a response of success. The error is that of the context of the caller, or an [*Error].

@@ -54,3 +54,17 @@ func (s *startedLogin) outcome() (key, failure map[string]any) {
 		}, nil
 	}
 }
+
+type programLogout struct {
+	URL      string `json:"url"`
+	ClientID string `json:"clientId"`
+	Key      string `json:"key"`
+}
+
+// outcome returns the failure, as the program writes it.
+func (p programLogout) outcome() map[string]any {
+	if err := DeviceLogout(context.Background(), DeviceLoginConfig{URL: p.URL, ClientID: p.ClientID}, p.Key); err != nil {
+		return describe(err)
+	}
+	return nil
+}

@@ -48,6 +48,7 @@ type programLine struct {
 	Secret     *programSource     `json:"secret"`
 	Drop       *programSource     `json:"drop"`
 	Login      *programLogin      `json:"deviceLogin"`
+	Logout     *programLogout     `json:"deviceLogout"`
 	Waits      *programLoginName  `json:"waits"`
 	Key        *programLoginName  `json:"key"`
 	Cancel     *programLoginName  `json:"cancel"`
@@ -170,6 +171,10 @@ func writeOutcome(id int, login *startedLogin) {
 	writeReply(programReply{ID: id, Key: key, Failure: failure})
 }
 
+func writeLogout(id int, logout programLogout) {
+	writeReply(programReply{ID: id, Failure: logout.outcome()})
+}
+
 func runProgram() {
 	var client *Client
 	if url := os.Getenv("KEYREEVE_URL"); url != "" {
@@ -213,6 +218,8 @@ func runProgram() {
 			name := fmt.Sprintf("login %d", len(logins))
 			logins[name], clocks[name] = login, clock
 			writeReply(programReply{ID: read.ID, Login: name})
+		} else if read.Logout != nil {
+			go writeLogout(read.ID, *read.Logout)
 		} else if read.Waits != nil {
 			writeReply(programReply{ID: read.ID, Waits: clocks[read.Waits.Login].rests()})
 		} else if read.Key != nil {

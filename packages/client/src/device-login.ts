@@ -1,4 +1,4 @@
-/** The sign-in of a person from a command line (RFC 8628), which ends with an API key. */
+/** The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it. */
 import { KeyreeveError, send, type Service } from './account-request.ts';
 import { keyForm } from './service-key.ts';
 import { runtimeTimers, type Timers } from './timers.ts';
@@ -10,32 +10,41 @@ export interface DeviceLoginOptions extends Service {
   readonly clientId: string;
   /** Default: all scopes of the program. */
   readonly scopes?: readonly string[] | undefined;
-  /** Returns a QR code of the link as text, which is printed below it. */
+  /** Returns the QR code of the link as text. It is printed below the link. */
   readonly qrCode?: ((link: string) => string | Promise<string>) | undefined;
-  /** Shows the code instead of the standard error. */
+  /** Shows the link and the code. Default: they are printed on the standard error. */
   readonly show?: ((code: DeviceCode) => void | Promise<void>) | undefined;
-  /** Ends the sign-in, which then throws the reason of the signal. */
+  /** Ends the wait: `deviceLogin` then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the person needs. */
+export interface DeviceLogoutOptions extends Service {
+  /** The id of the program, as of the sign-in. */
+  readonly clientId: string;
+  /** The secret of the API key. */
+  readonly key: string;
+  /** Ends the request, which then throws the reason of the signal. The key may still be valid. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the person needs to approve the sign-in. */
 export interface DeviceCode {
-  /** The person compares it with that of the page. */
+  /** The person compares it with the code that the page shows. */
   readonly userCode: string;
-  /** The page. */
+  /** The page on which the person enters the code. */
   readonly verificationUri: string;
-  /** The page with the code. */
+  /** The same page, with the code. */
   readonly link: string;
   readonly expiresInSeconds: number;
 }
 
 /** The API key of the person. */
 export interface DeviceKey {
-  /** The secret. */
+  /** The secret: send it as a Bearer token. */
   readonly key: string;
   readonly keyId: number;
   readonly nickname: string;
-  /** Those that the person has approved. */
+  /** The scopes that the person has approved. */
   readonly scopes: readonly string[];
   /** RFC 3339, by the clock of this machine. */
   readonly expiresAt: string;
@@ -66,7 +75,7 @@ const nicknameForm = /^\P{Cc}*$/u;
 const linkForm = /^https?:\/\/[A-Za-z0-9._:[\]-]{1,300}(?:[/?#][\x21-\x7E]{0,999})?$/;
 
 /**
- * Prints the link and the code on the standard error, and waits until a person has approved.
+ * Prints the link and the code on the standard error, waits until a person has approved, and returns the API key.
  * @throws KeyreeveError `access_denied`, `expired_token`, `invalid_client`, `invalid_scope`, `too_many_device_requests`, and
  *   `unavailable` without a response; failures of polls are repeated until the code has expired
  * @throws TypeError for a malformed URL or id, or plain HTTP to another host than loopback
@@ -105,6 +114,21 @@ export async function deviceLogin(options: DeviceLoginOptions, timers: Timers = 
     }
   }
   throw failure ?? new KeyreeveError(0, { code: 'expired_token', detail: 'the code has expired' });
+}
+
+/**
+ * Deletes the key at the service, which rejects it from then on. It resolves also if the key has been deleted before. After an error,
+ * the key may still be valid.
+ * @throws KeyreeveError `invalid_client`, `invalid_grant` for a key that the program has not made, and `unavailable`: try again
+ * @throws TypeError as {@link deviceLogin}
+ * @throws the reason of the signal
+ */
+export async function deviceLogout({ clientId, key, signal, ...service }: DeviceLogoutOptions): Promise<void> {
+  if (typeof clientId !== 'string' || clientId === '') throw new TypeError('clientId must be the id of a program');
+  if (typeof key !== 'string' || key === '') throw new TypeError('key must be an API key');
+  signal?.throwIfAborted();
+  const body = new URLSearchParams({ client_id: clientId, token: key });
+  await send(service, { method: 'POST', path: 'auth/oauth/revoke', body, signal });
 }
 
 async function print({ userCode, link }: DeviceCode, qrCode: DeviceLoginOptions['qrCode']): Promise<void> {

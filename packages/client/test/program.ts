@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '../src/client.ts';
 import { openFetchTransport } from '../src/fetch-transport.ts';
 import type { CheckOptions } from '../src/check.ts';
+import { deviceLogout, type DeviceLogoutOptions } from '../src/device-login.ts';
 import { Logins, type LoginLine } from './program-logins.ts';
 import {
   ExchangedSecrets,
@@ -29,6 +30,7 @@ interface Line {
   readonly secret?: { readonly source: string };
   readonly drop?: { readonly source: string; readonly secret: string };
   readonly deviceLogin?: LoginLine;
+  readonly deviceLogout?: DeviceLogoutOptions;
   readonly waits?: { readonly login: string };
   readonly key?: { readonly login: string };
   readonly cancel?: { readonly login: string };
@@ -72,6 +74,7 @@ async function handle({ guard, moveClock, management, credential = '', options, 
     return {};
   }
   if (line.deviceLogin) return { login: logins.start(line.deviceLogin) };
+  if (line.deviceLogout) return deviceLogout(line.deviceLogout).then(() => ({}), failureOf);
   if (line.waits) return { waits: timersOf.get(line.waits.login)?.waits() };
   if (line.key) return logins.outcome(line.key.login).catch(failureOf);
   if (line.cancel) {

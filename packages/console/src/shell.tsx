@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso/router';
-import { ConfirmationDialog } from './confirmation-dialog.tsx';
+import { keepCode, keptCode } from './linked-code.ts';
 import { mainPages } from './main-pages.ts';
 import { ariaShortcut, isPaletteOpen, opensBySlash, shownShortcut, watchShortcuts } from './palette/shortcuts.ts';
 import { Announcements } from './parts/announce.tsx';
@@ -35,6 +35,7 @@ import { text } from './text/text.ts';
 import { basePath, docsUrl, root } from './root.ts';
 
 const furtherPages = () => import('./pages/further-pages.ts');
+const sessionDialogs = () => import('./pages/session-dialogs.ts');
 const Administration = lazyPage(async () => {
   const [{ Administration: component }] = await Promise.all([
     import('./pages/admin/administration.tsx'),
@@ -57,6 +58,7 @@ const Palette = lazyPart(async () => {
   return component;
 });
 const ApprovalPage = lazyPage(async () => (await import('./pages/approval/load.ts')).load());
+const ConfirmationDialog = lazyPart(async () => (await sessionDialogs()).ConfirmationDialog);
 const CreateKeyDialog = lazyPart(async () => (await furtherPages()).CreateKeyDialog);
 const AccountPage = lazyPage(async () => (await furtherPages()).AccountPage);
 const FirstAdministratorPage = lazyPage(async () => (await furtherPages()).FirstAdministratorPage);
@@ -66,7 +68,7 @@ const SecurityPage = lazyPage(async () => (await furtherPages()).SecurityPage);
 const ServiceAccountKeyPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountKeyPage));
 const ServiceAccountPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountPage));
 const ServiceAccountsPage = ofServiceAccounts(lazyPage(async () => (await furtherPages()).ServiceAccountsPage));
-const SessionEndDialog = lazyPart(async () => (await furtherPages()).SessionEndDialog);
+const SessionEndDialog = lazyPart(async () => (await sessionDialogs()).SessionEndDialog);
 const SignUpPage = lazyPage(async () => (await furtherPages()).SignUpPage);
 
 export function Shell() {
@@ -100,7 +102,7 @@ function SignedOut() {
           <BrandName />
         </p>
         <div class="card">
-          {config.value?.needsAdministrator ? (
+          {config.value?.needsAdministrator && path !== `${root}/device` ? (
             <FirstAdministratorPage />
           ) : path === `${root}/sign-up` && config.value?.features.signUp ? (
             <SignUpPage />
@@ -144,10 +146,10 @@ function SearchButton() {
   );
 }
 
-/** For URLs of pages that only exist before the sign-in. */
+/** For URLs of pages that only exist before the sign-in. Continues with the code of a link, if the person began with one. */
 function ToStart() {
   const { route } = useLocation();
-  useLayoutEffect(() => route(`${root}/keys`, true), [route]);
+  useLayoutEffect(() => route(root + (keptCode() ? '/device' : '/keys'), true), [route]);
   return null;
 }
 
@@ -237,6 +239,7 @@ const ProblemDialog = ({ problem, onClose }: { readonly problem: Problem; readon
 function AccountMenu() {
   const { route } = useLocation();
   const leave = useAction(async () => {
+    keepCode();
     await signOut();
     // The next person who signs in here starts at the first page.
     route(`${root}/sign-in`);

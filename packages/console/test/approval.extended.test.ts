@@ -4,13 +4,10 @@ import type { Page } from 'playwright-core';
 import { DomainError } from '../../server/src/foundation/errors.ts';
 import { codeAt, newEnrolledAccount } from '../../server/test-kit/authenticator.ts';
 import { bearer, goodPassword, operator, type TestApp } from '../../server/test-kit/new-app.ts';
-import { findFaults } from './accessibility.ts';
 import { consoleTests, signInByCookie, type ConsoleSite } from './kit/console-site.ts';
-import { beginSignIn, declareProgram, enterCode, program } from './kit/device.ts';
+import { beginSignIn, enterCode, program } from './kit/device.ts';
 import { Keyboard } from './kit/keyboard.ts';
-import { breakDatabase } from './kit/outage.ts';
 import { signIn } from './kit/sign-in.ts';
-import type { Visitor } from './kit/visitor.ts';
 
 const test = consoleTests();
 
@@ -21,7 +18,7 @@ const tenMinutes = 600;
 const once = { databases: ['sqlite'] } as const;
 
 const poll = ({ service }: TestApp, deviceCode: string) =>
-  service.services.deviceRequests.poll({ clientId: program.id, deviceCode });
+  service.services.deviceRequests.poll({ clientId: program.id, deviceCode, clientIp: '127.0.0.1' });
 
 const refusal = (code: string) => (error: unknown) => error instanceof DomainError && error.code === code;
 
@@ -124,7 +121,7 @@ test(
     const { page } = visitor;
     visitor.expectStatus(404);
     await visitor.goto('/console/device#wdjbmjht');
-    await button(page, 'It shows another code').click();
+    await button(page, 'It does not show this code').click();
     await heading(page, 'Do not continue');
     assert.deepEqual(
       visitor.requests.filter((request) => request.includes('approvals')),
@@ -133,7 +130,7 @@ test(
     // A link that is opened in the same tab.
     await page.evaluate(`location.hash = '#BBBB-BBBB'`);
     await button(page, 'My terminal shows this code').click();
-    await page.getByRole('alert').filter({ hasText: 'No program waits with this code.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'No program is waiting with this code.' }).waitFor();
     // No text of the link is shown but a code.
     await page.evaluate(`location.hash = '#call-0800-111-222'`);
     await page.getByLabel('Code').waitFor();
@@ -309,53 +306,4 @@ test(
     assert.equal(await page.locator('.user-code').innerText(), code);
   },
   once,
-);
-
-test(
-  'too many wrong codes show when the next one is possible',
-  async (site) => {
-    await declareProgram(site.app);
-    const visitor = await site.openSignedIn();
-    visitor.expectStatus(404, 429);
-    const { page } = visitor;
-    await visitor.goto('/console/device');
-    const attempt = async (): Promise<number> => {
-      const answered = page.waitForResponse('**/approvals/lookup');
-      await enterCode(page, 'BBBB-BBBB');
-      return (await answered).status();
-    };
-    for (let count = 0; count < 10; count++) {
-      assert.equal(await attempt(), 404);
-      await page.locator('.field-error').filter({ hasText: 'No program waits with this code.' }).waitFor();
-    }
-    assert.equal(await attempt(), 429);
-    await page
-      .getByRole('alert')
-      .filter({ hasText: 'Too many wrong codes were entered. You can try again at' })
-      .waitFor();
-    await page.getByRole('button', { name: /^Try again in \d\d:\d\d$/ }).waitFor();
-    assert.deepEqual(await findFaults(page), []);
-  },
-  { isAlone: true, areRequestsLimited: true, databases: ['sqlite'] },
-);
-
-test(
-  'while the database is unavailable, the page states it, and the person continues with the same code',
-  async (site) => {
-    const visitor: Visitor = await site.openSignedIn();
-    visitor.expectStatus(503);
-    const { page } = visitor;
-    const { user_code: code } = await beginSignIn(site.app);
-    await visitor.goto('/console/device');
-    const repair = await breakDatabase(site.app.place.url);
-    await enterCode(page, code);
-    await page.getByRole('alert').filter({ hasText: 'The service cannot reach its database.' }).first().waitFor();
-    await repair();
-    await page.evaluate('dispatchEvent(new Event("online"))');
-    await page.locator('.banner').waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Code').inputValue(), code);
-    await button(page, 'Continue').click();
-    await heading(page, 'Approve Acme CLI?');
-  },
-  { isAlone: true, databases: ['postgres'] },
 );

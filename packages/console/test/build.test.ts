@@ -68,6 +68,7 @@ for (const [pages, name, bytesMax] of [
     18_000,
   ],
   ['the command palette loads at most 10 kB more', 'palette.js', 10_000],
+  ['the dialogs of the session load at most 1.5 kB more', 'session-dialogs.js', 1_500],
   ['the texts of administrators load at most 15 kB more', 'en-admin.js', 15_000],
 ] as const) {
   test(pages, () => {

@@ -45,6 +45,9 @@ test(
     const visitor = await site.open();
     visitor.expectStatus(400, 401);
     const { page } = visitor;
+    // Accounts that an operator has created can approve programs.
+    await visitor.goto('/console/device');
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await visitor.goto('/console');
     await site.app.service.services.accounts.create(operator, 'root@example.org', new Secret(goodPassword), 'admin');
     await page.getByLabel('Setup code').fill(`krvc_${'0'.repeat(49)}`);

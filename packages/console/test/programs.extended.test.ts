@@ -48,7 +48,8 @@ test(
     await enterCode(page, code);
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('heading', { name: 'Go back to your terminal' }).waitFor();
-    const { secret, scopes, expiresInSeconds } = await deviceRequests.poll({ clientId: 'acme-cli', deviceCode });
+    const poll = { clientId: 'acme-cli', deviceCode, clientIp: '127.0.0.1' };
+    const { secret, scopes, expiresInSeconds } = await deviceRequests.poll(poll);
     assert.deepEqual([scopes, expiresInSeconds], [['orders:read'], 86_400]);
 
     for (const list of ['/console/keys', '/console/admin/keys']) {
@@ -62,12 +63,35 @@ test(
     await page.getByRole('button', { name: 'Actions for Acme CLI' }).click();
     await page.getByRole('button', { name: 'Remove program' }).click();
     await dialog.getByText('It has made 1 API key.').waitFor();
-    await dialog.getByLabel('Also delete its API keys').check();
+    await dialog.locator('[type=submit]').click();
+    await closed();
+    const status = async (): Promise<number> =>
+      (await site.app.call('GET', '/auth/forward', { headers: bearer(secret.reveal()) })).status;
+    assert.equal(await status(), 200);
+
+    // It stays in the list until its keys are deleted.
+    const row = page.getByRole('row').filter({ hasText: 'acme-cli' });
+    await row.filter({ hasText: 'Removed' }).filter({ hasText: '1 key' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for acme-cli' }).click();
+    assert.equal(await page.getByRole('button', { name: 'Change program' }).isVisible(), false);
+    await page.getByRole('button', { name: 'Delete API keys' }).click();
+    await dialog.getByText('It has made 1 API key.').waitFor();
+    await dialog.getByRole('button', { name: 'Delete API keys' }).click();
+    await closed();
+    await page.getByText('No programs yet').waitFor();
+    assert.equal(await status(), 401);
+
+    await page.getByRole('button', { name: 'Add program' }).click();
+    await dialog.getByLabel('ID').fill('acme-cli');
+    await dialog.getByLabel('Name').fill('Acme CLI');
+    await dialog.getByRole('button', { name: 'Add program' }).click();
+    await closed();
+    await page.getByRole('button', { name: 'Actions for Acme CLI' }).click();
+    await page.getByRole('button', { name: 'Remove program' }).click();
+    await dialog.getByText('It has no API keys.').waitFor();
     await dialog.locator('[type=submit]').click();
     await closed();
     await page.getByText('No programs yet').waitFor();
-    const status = (await site.app.call('GET', '/auth/forward', { headers: bearer(secret.reveal()) })).status;
-    assert.equal(status, 401);
   },
   { isAlone: true, databases: ['sqlite'] },
 );

@@ -12,6 +12,7 @@ export const activityActors = {
   administrator: 'an administrator',
   management_key: 'a backend with a management key',
   mail_link: 'a link in a mail to the account',
+  program: 'a program on a device, which signed out',
   finder: 'a client that reported a leaked secret',
   github: 'GitHub secret scanning',
   operator: 'the command line',

@@ -1,4 +1,4 @@
-/** The sign-in of a program on a device without a browser (RFC 8628), which ends with an API key. */
+/** The sign-in of a program on a device without a browser (RFC 8628), which ends with an API key, and its sign-out (RFC 7009). */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
@@ -78,4 +78,25 @@ export const requestDeviceAuthorization = route('requestDeviceAuthorization', 'P
   },
   errorFormat: 'oauth',
   errors: ['invalid_request', 'invalid_client', 'invalid_scope', 'too_many_device_requests'],
+});
+
+/** `token_type_hint` and further parameters are ignored (RFC 7009 section 2.1). */
+export const RevocationBody = Type.Object(
+  {
+    client_id: Text('acme-cli', 'The id of the program that made the key'),
+    token: Text(keyExample, 'The API key'),
+  },
+  { $id: 'RevocationRequest' },
+);
+
+export const revokeToken = route('revokeToken', 'POST /auth/oauth/revoke', {
+  tag: 'API keys',
+  summary: 'Sign out a program',
+  description:
+    'RFC 7009. Deletes the API key that the program made, also a disabled or expired one. A response with status 200 has no content: after it, every verification rejects the key. An unknown key gets the same response. A response with status 400 or 401 has the format of RFC 6749 section 5.2. After a 503, the service repeats the deletion; until then, it answers 503 for the key.',
+  auth: 'none',
+  body: { type: 'form', schema: RevocationBody, bytesMax: limits.exchangeBodyBytesMax },
+  success: { status: 200, description: 'No key has this secret', headers: { 'Cache-Control': '`no-store`' } },
+  errorFormat: 'oauth',
+  errors: ['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_token_type'],
 });

@@ -5,18 +5,26 @@ export const programLimits = {
   programsMax: limit(100, 'Programs of the installation.', 'program_limit_reached'),
   programIdCharsMax: limit(64, 'The id of a program.', 'invalid_request'),
   programLifetimeSeconds: limit(7_776_000, 'Longest lifetime of the keys of a program, if none is set: 90 days.'),
-  programLifetimeSecondsMin: limit(300, 'The shortest one.', 'invalid_request'),
-  programLifetimeSecondsMax: limit(315_360_000, 'The longest one: ten years.', 'invalid_request'),
+  programLifetimeSecondsMin: limit(
+    300,
+    'Longest lifetime of the keys of a program: the smallest value.',
+    'invalid_request',
+  ),
+  programLifetimeSecondsMax: limit(315_360_000, 'The same: the largest value, ten years.', 'invalid_request'),
   programKeysPerRemovalMax: limit(10_000, 'Keys that one request for the removal of a program deletes.'),
   deviceRequestSeconds: limit(600, 'Validity of a device code and its user code.', 'expired_token'),
   deviceIntervalSeconds: limit(5, 'Shortest time between two polls with one device code.', 'slow_down'),
-  deviceIntervalSecondsMax: limit(60, 'The longest such time: each earlier poll adds 5 s.'),
+  deviceIntervalSecondsMax: limit(60, 'The longest time between two polls: each poll that comes too early adds 5 s.'),
   deviceRepeatSeconds: limit(
     60,
     'Time after the creation of a key in which its device code replaces its unused secret. Later: `invalid_grant`.',
   ),
   // Longer than the uses of a key wait for a write on another instance.
-  deviceRepeatAfterSeconds: limit(12, 'Not before this time.', 'slow_down'),
+  deviceRepeatAfterSeconds: limit(
+    12,
+    'Time after the creation of a key before which its device code does not replace the secret.',
+    'slow_down',
+  ),
   devicePollsMax: limit(20_000, 'Device codes whose polls a process counts. More: the oldest are forgotten.'),
   deviceRequestsPerRangeMax: limit(
     50,

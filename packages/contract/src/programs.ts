@@ -26,6 +26,8 @@ const LifetimeSeconds = Type.Integer({
   examples: [limits.programLifetimeSeconds],
 });
 
+const KeyCount = Type.Integer({ minimum: 0, description: 'Number of API keys that it made', examples: [3] });
+
 export const NewProgramBody = Named('NewProgram', {
   id: ProgramId,
   name: Name,
@@ -56,18 +58,23 @@ export const Program = Named(
     name: Name,
     scopes: Type.Array(Text('orders:read')),
     lifetimeSeconds: Type.Integer({ minimum: 0, examples: [limits.programLifetimeSeconds] }),
-    keys: Type.Integer({ minimum: 0, description: 'Number of API keys that it made', examples: [3] }),
+    keys: KeyCount,
     createdAt: Instant,
     updatedAt: Instant,
   },
   {
     description:
-      '`lifetimeSeconds`: 0 after a restore that repeated a narrowing of the program; nobody can approve it until it is set again',
+      '`lifetimeSeconds`: 0 after a restore that repeated a narrowing of the program; it gets no keys until an administrator sets it again',
   },
 );
 export type Program = Static<typeof Program>;
 
-export const ProgramList = Named('ProgramList', { programs: Type.Array(Program) });
+export const ProgramList = Named('ProgramList', {
+  programs: Type.Array(Program),
+  removed: Type.Array(Named('RemovedProgramKeys', { id: ProgramId, keys: KeyCount }), {
+    description: `Programs that were removed and still have keys, by id, at most ${limits.programsMax}`,
+  }),
+});
 
 export const RemovedProgram = Named('RemovedProgram', {
   message: Text('The program acme-cli has been removed.'),
@@ -126,7 +133,7 @@ export const adminRemoveProgram = route('adminRemoveProgram', 'DELETE /admin/pro
   ...ofProgram,
   summary: 'Remove a program',
   description:
-    'Nobody signs in with it from then on, and its outstanding requests have ended. Its keys stay valid, unless the request deletes them: each verification that starts after the response rejects the deleted keys, on every instance.',
+    'It can start no further sign-ins, and its outstanding requests have ended. Its keys stay valid, unless the request deletes them: each verification that starts after the response rejects the deleted keys, on every instance.',
   query: Type.Object(
     {
       keys: Type.Optional(

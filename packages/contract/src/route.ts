@@ -82,7 +82,10 @@ export interface RouteContract {
     /** Whether the content is the same for every client. It has an ETag, and a client that has it gets 304. */
     readonly isFixed?: boolean;
   };
-  /** `oauth`: responses with the status 400 and 401 have the format of RFC 6749 section 5.2. Default: problem documents. */
+  /**
+   * `oauth`: responses with the status 400 and 401 have the format of RFC 6749 section 5.2, and problem documents have its member `error`.
+   * Default: problem documents.
+   */
   readonly errorFormat?: 'oauth';
   /** Codes of this route, with those of its credential; `errorsOf` adds those of any request. */
   readonly errors: readonly ErrorCode[];

@@ -28,7 +28,7 @@ import { reportGithubLeaks } from './github-leaks.ts';
 import { issuerAdminRoutes, issuerRoutes } from './issuers.ts';
 import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
-import { requestDeviceAuthorization } from './device-authorization.ts';
+import { requestDeviceAuthorization, revokeToken } from './device-authorization.ts';
 import { programAdminRoutes } from './programs.ts';
 import { getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import { reportLeaks } from './leaks.ts';
@@ -73,6 +73,7 @@ export const allRoutes: readonly RouteContract[] = [
   deleteKey,
   exchangeAssertion,
   requestDeviceAuthorization,
+  revokeToken,
   ...approvalRoutes,
   listGrantableScopes,
   reportLeaks,

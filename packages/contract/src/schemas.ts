@@ -146,6 +146,12 @@ export const Problem = Named(
       Type.Array(SecondFactorMethod, { description: 'With `second_factor_required`: what the account accepts' }),
     ),
     passkey: Type.Optional(RequestOptions),
+    error: Type.Optional(
+      Type.Enum(['invalid_request', 'slow_down', 'temporarily_unavailable', 'server_error'], {
+        description:
+          'Of the OAuth endpoints, for clients that read only this member (RFC 6749 section 5.2). `slow_down`: poll again (RFC 8628 section 3.5)',
+      }),
+    ),
   },
   {
     examples: [

@@ -67,7 +67,7 @@ export const ExchangedSecret = Named('ShortLivedSecret', {
 });
 export type ExchangedSecret = Static<typeof ExchangedSecret>;
 
-/** RFC 6749 section 5.2, RFC 8693 section 2.2.2. */
+/** RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 8693 section 2.2.2. */
 export const OAuthError = Named('OAuthError', {
   error: Type.Enum([
     'invalid_request',
@@ -76,6 +76,7 @@ export const OAuthError = Named('OAuthError', {
     'unsupported_grant_type',
     'invalid_scope',
     'invalid_target',
+    'unsupported_token_type',
     ...deviceErrors,
   ]),
   error_description: Text('The assertion is malformed, expired, …'),

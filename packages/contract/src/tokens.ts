@@ -100,6 +100,8 @@ export const Metadata = Named('ServerMetadata', {
   token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
   token_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
   device_authorization_endpoint: Text('https://auth.example.com/auth/oauth/device', 'RFC 8628 section 4'),
+  revocation_endpoint: Text('https://auth.example.com/auth/oauth/revoke', 'RFC 7009'),
+  revocation_endpoint_auth_methods_supported: Type.Array(Text('none')),
   jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
   introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
   introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),

@@ -10,6 +10,8 @@ import { newProgram } from '../../server/test/e2e/program.ts';
 import { freePort } from '../../server/test-kit/free-port.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
 import { checkCommandLine } from '../../conformance/check-command-line.ts';
+import { checkKeyStore, skipKeyStore } from '../../conformance/check-key-store.ts';
+import type { Command } from '../../conformance/library-program.ts';
 import { startRealService } from '../../conformance/real-service.ts';
 import { goEnvironment, noRaceDetector, packageFolder, run, runGo, skip } from './go.ts';
 
@@ -38,11 +40,22 @@ test('the examples let a key with the scope through, and no other', { skip: skip
   assert.deepEqual(await run('gofmt', ['-l', '.'], examples), { status: 0, output: '' });
 });
 
+async function buildAcme(folder: string): Promise<Command> {
+  const program = join(folder, 'acme');
+  assert.deepEqual(await runGo(['build', '-o', program, './acme'], examples), { status: 0, output: '' });
+  return { command: program, args: [] };
+}
+
 test('the command line in Go signs in, uses its key and forgets it', { skip: skipExamples }, async () => {
   using folder = newTempFolder();
-  const program = join(folder.path, 'acme');
-  assert.deepEqual(await runGo(['build', '-o', program, './acme'], examples), { status: 0, output: '' });
-  await checkCommandLine({ command: program, args: [] }, { hasQrCode: true });
+  await checkCommandLine(await buildAcme(folder.path), { hasQrCode: true });
+});
+
+const skipStore = skipExamples || skipKeyStore;
+
+test('the command line in Go keeps its key in the key store of the system', { skip: skipStore }, async () => {
+  using folder = newTempFolder();
+  await checkKeyStore(await buildAcme(folder.path));
 });
 
 const shownIn = (page: string): string => {

@@ -22,6 +22,7 @@ from keyreeve import (
     Keyreeve,
     KeyreeveError,
     KeyreeveUnavailable,
+    device_logout,
     exchange,
     github_token,
     google_token,
@@ -100,6 +101,11 @@ def secret_of(source: ExchangedSecrets) -> Callable[[], dict[str, object]]:
     return lambda: {"secret": source.secret()}
 
 
+def log_out(line: dict[str, Any]) -> dict[str, object]:
+    device_logout(line["url"], line["clientId"], line["key"])
+    return {}
+
+
 def verify(client: Keyreeve, line: dict[str, Any]) -> None:
     answer(line, lambda: client.verify(line["credential"], **line.get("options", {})).to_json())
 
@@ -141,6 +147,8 @@ def main() -> None:
             start_outcome(line["id"], secret_of(_sources[line["secret"]["source"]]))
         elif "deviceLogin" in line:
             start_login(line["id"], line["deviceLogin"])
+        elif "deviceLogout" in line:
+            start_outcome(line["id"], partial(log_out, line["deviceLogout"]))
         elif "waits" in line:
             write({"id": line["id"], "waits": _clocks[line["waits"]["login"]].rests()})
         elif "key" in line:

@@ -48,9 +48,10 @@ export class DeviceClient implements AsyncDisposable {
     return answer.json as DeviceAuthorization;
   }
 
-  poll(deviceCode: string, clientId: string = program.id, app = this.app): Promise<Answered> {
+  /** @param clientIp as of {@link tryBegin} */
+  poll(deviceCode: string, clientId: string = program.id, app = this.app, clientIp?: string): Promise<Answered> {
     const members = { grant_type: deviceCodeGrant, client_id: clientId, device_code: deviceCode };
-    return form(app, '/auth/oauth/token', members);
+    return form(app, '/auth/oauth/token', members, clientIp);
   }
 
   /** @returns the key of a request that is approved */
@@ -58,6 +59,10 @@ export class DeviceClient implements AsyncDisposable {
     const answer = await this.poll(deviceCode);
     assert.equal(answer.status, 200, answer.text);
     return answer.json as DeviceKey;
+  }
+
+  revoke(token: string, clientId: string = program.id, app = this.app): Promise<Answered> {
+    return form(app, '/auth/oauth/revoke', { client_id: clientId, token });
   }
 
   send(

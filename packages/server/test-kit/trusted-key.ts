@@ -129,5 +129,6 @@ export function secretOf(answer: Answered): string {
 
 export const oauthErrorOf = ({ status, json, text }: Answered): string => {
   assert.ok(status >= 400, text);
-  return (json as { error?: string; code?: string }).error ?? String((json as { code?: string }).code);
+  const { code, error } = json as { code?: string; error?: string };
+  return code ?? String(error);
 };

@@ -1,16 +1,15 @@
 #!/usr/bin/env node
 // A command line whose users sign in with Keyreeve: acme login, acme whoami, acme logout.
 import { generate } from 'lean-qr';
-import { deviceLogin } from '@keyreeve/client/device-login';
+import { deviceLogin, deviceLogout } from '@keyreeve/client/device-login';
 import { deleteKey, readKey, storeKey } from './key-store.js';
 
 const url = process.env.KEYREEVE_URL ?? 'https://auth.example.com';
-const colours = { on: '\u001B[40m  ', off: '\u001B[107m  ', lf: '\u001B[0m\n', pad: 2 };
-const qrCode = (link) => generate(link).toString(colours);
+const clientId = 'acme-cli';
 
 const commands = {
   async login() {
-    const key = await deviceLogin({ url, clientId: 'acme-cli', qrCode });
+    const key = await deviceLogin({ url, clientId, qrCode });
     await storeKey(key);
     console.log(`Signed in until ${key.expiresAt} with the key “${key.nickname}”`);
   },
@@ -25,11 +24,25 @@ const commands = {
   },
 
   async logout() {
-    const { keyId, nickname } = await signedIn();
+    const { key, keyId, nickname } = await signedIn();
+    const failure = await deviceLogout({ url, clientId, key }).catch((error) => error);
     await deleteKey();
-    console.log(`To end the key “${nickname}” (${keyId}), delete it at ${url}/console`);
+    const held = `The key “${nickname}” (${keyId}) may still be valid: delete it at ${url}/console`;
+    if (failure) throw new Error(`signed out only here (${failure.message}). ${held}`);
+    console.log(`Signed out. The key “${nickname}” has been deleted`);
   },
 };
+
+// Two rows of modules in a line, in black on white, so that the link above stays visible.
+function qrCode(link) {
+  const [code, margin, lines] = [generate(link), 2, []];
+  for (let y = -margin; y < code.size + margin; y += 2) {
+    let line = '';
+    for (let x = -margin; x < code.size + margin; x++) line += ' ▀▄█'[code.get(x, y) + 2 * code.get(x, y + 1)];
+    lines.push(`\u001B[30;107m${line}\u001B[0m\n`);
+  }
+  return lines.join('');
+}
 
 async function signedIn() {
   const key = await readKey();

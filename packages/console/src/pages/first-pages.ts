@@ -5,7 +5,6 @@
 export { mainPages } from '../main-pages.ts';
 export { opensBySlash } from '../palette/shortcuts.ts';
 export { lazyPage } from '../parts/lazy-page.tsx';
-export { ConfirmationDialog } from '../confirmation-dialog.tsx';
 export { KeysPage } from './keys/keys-page.tsx';
 export { NotFoundPage } from './not-found-page.tsx';
 export { recoveryCodes } from './security/recovery-codes.ts';

@@ -9,9 +9,8 @@ export { RecoveryCodesDialog } from './security/recovery-codes-dialog.tsx';
 export { SecurityPage } from './security/security-page.tsx';
 export { ServiceAccountKeyPage, ServiceAccountPage } from './service-accounts/service-account-page.tsx';
 export { ServiceAccountsPage } from './service-accounts/service-accounts-page.tsx';
-export { SessionEndDialog } from '../session-end-dialog.tsx';
 export { SignUpPage } from './sign-in/sign-up-page.tsx';
 export { CreateKeyDialog } from './keys/create-key-dialog.tsx';
-export * from './first-pages.ts';
+export * from './shared-parts.ts';
 
 provideTrustParts(loadParts);

@@ -2,20 +2,22 @@
 import type { ApprovalTexts } from './texts.ts';
 
 export const deApproval: ApprovalTexts = {
-  title: 'Ein Programm anmelden',
+  title: 'Ein Programm genehmigen',
   typeIntro: 'Geben Sie den Code ein, den das Programm in Ihrem Terminal anzeigt.',
   compareIntro: 'Vergleichen Sie diesen Code mit dem in Ihrem Terminal.',
   warning:
-    'Fahren Sie nur fort, wenn Sie diese Anmeldung gerade selbst begonnen haben. Keine andere Person und keine andere Website wird Sie jemals nach diesem Code fragen.',
+    'Fahren Sie nur fort, wenn Sie diese Anmeldung gerade selbst begonnen haben. Wenn Sie diesen Code oder Link von einer anderen Person haben, schließen Sie diese Seite: Der API-Schlüssel ginge an diese Person. Keine andere Person und keine andere Website wird Sie jemals nach diesem Code fragen.',
   code: 'Code',
   isSame: 'Mein Terminal zeigt diesen Code',
-  isOther: 'Es zeigt einen anderen Code',
+  isOther: 'Es zeigt ihn nicht',
   another: 'Anderen Code eingeben',
   problems: {
     approval_not_found:
       'Kein Programm wartet mit diesem Code. Vergleichen Sie ihn mit dem in Ihrem Terminal. Ein Code gilt 10 Minuten und für eine Anmeldung.',
     approval_decided: 'Das Programm wurde bereits genehmigt oder abgelehnt.',
   },
+  unavailable:
+    'Der Dienst erreicht seine Datenbank nicht. Versuchen Sie es gleich noch einmal. Sie können jeden Schritt dieser Seite wiederholen.',
   reviewTitle: (program) => `${program} genehmigen?`,
   reviewIntro: (email) => `Das Programm bittet um einen API-Schlüssel Ihres Kontos ${email}.`,
   request: 'Anfrage',
@@ -23,7 +25,7 @@ export const deApproval: ApprovalTexts = {
   clientRange: 'Client-IP-Bereich',
   ownRange: 'wie dieser Browser',
   otherRange:
-    'Das Programm läuft in einem anderen Netz als dieser Browser. Über SSH ist das zu erwarten. Lehnen Sie die Anfrage sonst ab.',
+    'Das Programm hat einen anderen Client-IP-Bereich als dieser Browser. Das ist über SSH und durch ein VPN zu erwarten, und wenn nur eines von beiden IPv6 verwendet. Wenn Sie diese Anmeldung nicht begonnen haben, lehnen Sie ab.',
   requested: 'Angefragt',
   codeEnds: 'Code gültig für',
   key: 'API-Schlüssel',

@@ -1,27 +1,28 @@
 /** English texts of the page on which a person approves the sign-in of a program. */
 export const enApproval = {
-  title: 'Sign in a program',
+  title: 'Approve a program',
   typeIntro: 'Enter the code that the program shows in your terminal.',
   compareIntro: 'Compare this code with the one in your terminal.',
   warning:
-    'Continue only if you have just started this sign-in yourself. No other person and no other website will ever ask you for this code.',
+    'Continue only if you have just started this sign-in yourself. If another person gave you this code or link, close this page: that person would get the API key. No other person and no other website will ever ask you for this code.',
   code: 'Code',
   isSame: 'My terminal shows this code',
-  isOther: 'It shows another code',
+  isOther: 'It does not show this code',
   another: 'Enter another code',
   problems: {
     approval_not_found:
-      'No program waits with this code. Compare it with the one in your terminal. A code is valid for 10 minutes, and for one sign-in.',
+      'No program is waiting with this code. Compare it with the one in your terminal. A code is valid for 10 minutes, and for one sign-in.',
     approval_decided: 'The program has been approved or denied already.',
   },
+  unavailable: 'The service cannot reach its database. Try again in a moment. You can repeat each step of this page.',
   reviewTitle: (program: string) => `Approve ${program}?`,
   reviewIntro: (email: string) => `The program asks for an API key of your account ${email}.`,
   request: 'Request',
   program: 'Program',
   clientRange: 'Client IP range',
-  ownRange: 'as this browser',
+  ownRange: 'same as this browser',
   otherRange:
-    'The program runs in another network than this browser. Over SSH, this is expected. Otherwise, deny the request.',
+    'The program has another client IP range than this browser. This is expected over SSH, through a VPN, and if only one of them uses IPv6. If you did not start this sign-in, deny it.',
   requested: 'Requested',
   codeEnds: 'Code valid for',
   key: 'API key',

@@ -19,7 +19,7 @@ export const exchangeErrors = {
     meaning:
       'The assertion or identity token is malformed, expired, used before, not signed by a public key of its API key or issuer, not addressed to this server, or does not match the trust of the API key, or the API key is not valid for this client. The response is the same for each cause.',
     cause:
-      'The assertion was rejected, for example because of a wrong clock, `aud` or `kid`, or because it was used before. Or the API key is unknown, disabled, expired or limited to other IP ranges, or the claims of the identity token are not those of its trust. The log of the server contains the cause; the page of a key with a trust shows the claims of the last tokens that did not match.',
+      'The assertion was rejected, for example because of a wrong clock, `aud` or `kid`, or because it was used before. Or the API key is unknown, disabled, expired or limited to other IP ranges, or the claims of the identity token are not those of its trust. The log of the server contains the cause; the page of a key with a trust shows the claims of the last tokens that did not match. Or the device code, or the token that a program revokes, is not of this program.',
     fix: 'Make a new assertion for each request, with the time and a random `jti`. Compare `aud` with the `issuer` of /.well-known/oauth-authorization-server, and `kid`, `iss` and `sub` with the id of the key. For an identity token, read `GET /auth/api-keys/{id}/tokens` and compare its claims with the trust.',
   },
   unsupported_grant_type: {

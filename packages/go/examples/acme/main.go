@@ -39,8 +39,12 @@ func serviceURL() string {
 	return "https://auth.example.com"
 }
 
+func config() keyreeve.DeviceLoginConfig {
+	return keyreeve.DeviceLoginConfig{URL: serviceURL(), ClientID: "acme-cli", QRCode: qrCode}
+}
+
 func login(ctx context.Context) error {
-	key, err := keyreeve.DeviceLogin(ctx, keyreeve.DeviceLoginConfig{URL: serviceURL(), ClientID: "acme-cli", QRCode: qrCode})
+	key, err := keyreeve.DeviceLogin(ctx, config())
 	if err != nil {
 		return err
 	}
@@ -85,16 +89,20 @@ func isNotPrintable(character rune) bool {
 	return !unicode.IsPrint(character)
 }
 
-func logout(context.Context) error {
+func logout(ctx context.Context) error {
 	held, err := signedIn()
 	if err != nil {
 		return err
 	}
+	failure := keyreeve.DeviceLogout(ctx, config(), held.Key)
 	if err := forget(); err != nil {
 		return err
 	}
-	text := "To end the key “%s” (%d), delete it at %s/console\n"
-	fmt.Printf(text, held.Nickname, held.KeyID, serviceURL())
+	if failure != nil {
+		text := "signed out only here (%w). The key “%s” (%d) may still be valid: delete it at %s/console"
+		return fmt.Errorf(text, failure, held.Nickname, held.KeyID, serviceURL())
+	}
+	fmt.Printf("Signed out. The key “%s” has been deleted\n", held.Nickname)
 	return nil
 }
 

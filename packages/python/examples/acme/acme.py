@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from keyreeve import KeyreeveError, device_login
+from keyreeve import KeyreeveError, device_login, device_logout
 
 try:
     import segno
@@ -25,12 +25,13 @@ except ImportError:
     segno = None
 
 URL = os.environ.get("KEYREEVE_URL", "https://auth.example.com")
+CLIENT_ID = "acme-cli"
 CONFIG = Path(os.environ.get("XDG_CONFIG_HOME", Path.home() / ".config"))
 PATH = Path(os.environ.get("ACME_KEY_FILE", CONFIG / "acme" / "key.json"))
 
 
 def login() -> str:
-    key = device_login(URL, "acme-cli", qr_code=qr_code if segno else None)
+    key = device_login(URL, CLIENT_ID, qr_code=qr_code if segno else None)
     store({"key": key.key, "key_id": key.key_id, "nickname": key.nickname})
     return f"Signed in until {key.expires_at:%Y-%m-%d} with the key “{key.nickname}”"
 
@@ -53,8 +54,14 @@ def whoami() -> str:
 
 def logout() -> str:
     key = signed_in()
+    try:
+        device_logout(URL, CLIENT_ID, key["key"])
+    except KeyreeveError as error:
+        forget()
+        held = f"The key “{key['nickname']}” ({key['key_id']}) may still be valid: delete it at {URL}/console"
+        sys.exit(f"acme: signed out only here ({error}). {held}")
     forget()
-    return f"To end the key “{key['nickname']}” ({key['key_id']}), delete it at {URL}/console"
+    return f"Signed out. The key “{key['nickname']}” has been deleted"
 
 
 def qr_code(link: str) -> str:

@@ -5,7 +5,7 @@ Guards are in keyreeve.fastapi, .flask, .django, .asgi and .wsgi.
 
 from ._check import AcceptedRequest, Check, HeaderLines
 from ._client import Keyreeve
-from ._device_login import DeviceCode, DeviceKey, device_login
+from ._device_login import DeviceCode, DeviceKey, device_login, device_logout
 from ._exchange import ExchangedSecrets, IdentityToken, exchange
 from ._identity_tokens import github_token, google_token, token_from_file
 from ._management import Keys, Management
@@ -62,6 +62,7 @@ __all__ = [
     "ShownLimits",
     "VerificationResult",
     "device_login",
+    "device_logout",
     "exchange",
     "github_token",
     "google_token",

@@ -1,4 +1,4 @@
-"""The sign-in of a person from a command line (RFC 8628), which ends with an API key."""
+"""The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _LINK_FORM = re.compile(r"https?://[A-Za-z0-9._:\[\]-]{1,300}(?:[/?#][\x21-\x7E]
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """What the person needs."""
+    """What the person needs to approve the sign-in."""
 
-    # The person compares it with that of the page.
+    # The person compares it with the code that the page shows.
     user_code: str
-    # The page.
+    # The page on which the person enters the code.
     verification_uri: str
-    # The page with the code.
+    # The same page, with the code.
     link: str
     expires_in_seconds: int
 
@@ -58,11 +58,11 @@ class DeviceCode:
 class DeviceKey:
     """The API key of the person."""
 
-    # The secret.
+    # The secret: send it as a Bearer token.
     key: str
     key_id: int
     nickname: str
-    # Those that the person has approved.
+    # The scopes that the person has approved.
     scopes: tuple[str, ...]
     # By the clock of this machine, in UTC.
     expires_at: datetime
@@ -83,14 +83,14 @@ def device_login(
     ssl_context: ssl.SSLContext | None = None,
     _clock: Clock | None = None,
 ) -> DeviceKey:
-    """Prints the link and the code on the standard error, and waits until a person has approved.
+    """Prints the link and the code on the standard error, waits until a person has approved, and returns the API key.
 
     url: of Keyreeve, such as https://auth.example.com.
     client_id: the id of the program, which an operator has declared.
     scopes: default: all scopes of the program.
-    qr_code: gets the link and returns its QR code as text, which is printed below it.
-    show: shows the code instead of the standard error.
-    cancel: ends the sign-in when it is set, with CancelledError of concurrent.futures. A poll ends first, within 12 s.
+    qr_code: gets the link and returns its QR code as text, which is printed below the link.
+    show: shows the link and the code. Default: they are printed on the standard error.
+    cancel: ends the wait when it is set, with CancelledError of concurrent.futures. A poll in progress ends first, within 12 s.
     allow_plain_http: allows http: to other hosts than loopback.
     ssl_context: for a certificate authority of your own. Default: the certificate authorities of the system.
     Raises KeyreeveError: `access_denied`, `expired_token`, `invalid_client`, `invalid_scope`, `too_many_device_requests`, and
@@ -117,6 +117,33 @@ def device_login(
         show(code)
     form = {"grant_type": _GRANT_TYPE, "client_id": client_id, "device_code": device_code}
     return _poll(clock, lambda: send("token", form, _POLL_SECONDS_MAX), interval, ends_at, cancel or threading.Event())
+
+
+def device_logout(
+    url: str,
+    client_id: str,
+    key: str,
+    *,
+    allow_plain_http: bool = False,
+    ssl_context: ssl.SSLContext | None = None,
+) -> None:
+    """Deletes the key at the service, which rejects it from then on. It returns also if the key has been deleted before.
+
+    After an error, the key may still be valid.
+    client_id: the id of the program, as of the sign-in.
+    key: the secret of the API key.
+    allow_plain_http, ssl_context: as of device_login.
+    Raises KeyreeveError: `invalid_client`, `invalid_grant` for a key that the program has not made, and `unavailable`: try again.
+    Raises ValueError if the URL, the id or the key is malformed, or the URL is plain HTTP to another host.
+    """
+    if not isinstance(client_id, str) or client_id == "":
+        raise ValueError("client_id must be the id of a program")
+    if not isinstance(key, str) or key == "":
+        raise ValueError("key must be an API key")
+    clock = Clock()
+    requests = Requests(destination_of(url, allow_plain_http, "auth/oauth/"), ssl_context, clock)
+    body = urlencode({"client_id": client_id, "token": key}).encode()
+    _within(clock, TIMEOUT_SECONDS, lambda until: requests.send("POST", "revoke", _HEADERS, body, until))
 
 
 def _print(code: DeviceCode, qr_code: Callable[[str], str] | None) -> None:

@@ -4,7 +4,7 @@ import { isOAuthStatus, type RouteContract } from '@keyreeve/contract';
 import type { Span } from '../foundation/tracing.ts';
 import type { ProxiedRequest } from '../http/client-ip.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
-import { toOAuthError } from '../http/oauth-error.ts';
+import { toOAuthError, withOAuthError } from '../http/oauth-error.ts';
 import { withoutChallenge } from '../http/problem.ts';
 import type { RequestCounts } from '../http/request-counts.ts';
 import type { RequestLog } from '../http/request-log.ts';
@@ -60,6 +60,7 @@ export class Refusals {
     if (isOAuthStatus(errorFormat, problem.status)) {
       const answer = toOAuthError(problem);
       send(response, security, { ...answer, headers: [...(answer.headers ?? []), ...cors] });
-    } else writeProblem(response, security, isConsole ? withoutChallenge(problem) : problem, cors);
+    } else if (errorFormat === 'oauth') writeProblem(response, security, withOAuthError(problem), cors);
+    else writeProblem(response, security, isConsole ? withoutChallenge(problem) : problem, cors);
   }
 }

@@ -120,7 +120,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     // secret of an API key, or with a device code
     ...exchangeRoutes(options, { [deviceCodeGrant]: deviceGrant(options.deviceRequests) }),
     // A program on a device, which has no credential
-    ...deviceRoutes(options.deviceRequests),
+    ...deviceRoutes(options.deviceRequests, options.keyRevocations),
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token

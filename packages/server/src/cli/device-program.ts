@@ -39,7 +39,7 @@ export function deviceProgramCommand(): Command {
   withSettings(
     program
       .command('change')
-      .description('Change a program. What the options do not name stays as it is, and so do its keys.')
+      .description('Change a program. Settings that the options do not name stay the same, and so do its keys.')
       .argument('<id>', 'id of the program'),
   )
     .option('--name <name>', 'what people see')
@@ -47,7 +47,7 @@ export function deviceProgramCommand(): Command {
     .examples('keyreeve program change acme-cli --lifetime 30d')
     .action(change);
   forOne('remove', 'Remove a program. Its keys stay valid, unless --delete-keys is given.', ' --delete-keys --yes')
-    .option('--delete-keys', 'also delete its keys; possible later, too')
+    .option('--delete-keys', 'also delete its keys, also after the program was removed')
     .option('--yes', yesHelp)
     .action(removeProgram);
   return program;
@@ -101,7 +101,7 @@ async function add(id: string, { name, ...options }: SettingOptions & { readonly
   const wanted: NewProgramBody = { ...settingsOf(options), id, name };
   const added = await withOperations((to) => to.programs.add(wanted));
   print(options, added, [
-    `Added the program ${added.id} (${added.name}). Its keys have at most the scopes ${scopesOf(added)}, for ${inWords(added.lifetimeSeconds)}.`,
+    `Added the program ${added.id} (${added.name}). Its keys can have the scopes ${scopesOf(added)} for at most ${inWords(added.lifetimeSeconds)}.`,
   ]);
 }
 
@@ -119,7 +119,7 @@ async function show(id: string, options: OutputOptions): Promise<void> {
   const rows = [
     ['name', found.name],
     ['scopes', scopesOf(found)],
-    ['lifetime', found.lifetimeSeconds === 0 ? 'none: nobody can sign in with it' : inWords(found.lifetimeSeconds)],
+    ['lifetime', found.lifetimeSeconds === 0 ? 'none: no sign-in is possible' : inWords(found.lifetimeSeconds)],
     ['keys', String(found.keys)],
     ['created', found.createdAt],
     ['updated', found.updatedAt],
@@ -143,7 +143,7 @@ async function removeProgram(id: string, { deleteKeys = false, ...options }: Rem
   const removal = await withOperations(async ({ programs }) => {
     const keys = await keysOf(() => programs.find(id), deleteKeys);
     await confirm(
-      `Nobody can sign in with the program ${id} any more. ${keys}${deleteKeys ? ' They are deleted.' : ' They stay valid.'} Remove it?`,
+      `This ends sign-ins with the program ${id}. ${keys}${deleteKeys ? ' They will be deleted.' : ' They stay valid.'} Remove it?`,
       options,
     );
     const first = await programs.remove(id, deleteKeys);
@@ -151,7 +151,7 @@ async function removeProgram(id: string, { deleteKeys = false, ...options }: Rem
   });
   const { deletedKeys, remainingKeys } = removal;
   print(options, { id, removed: true, ...removal }, [
-    `Removed the program ${id}. Deleted keys: ${deletedKeys}. Keys that stay: ${remainingKeys}.`,
+    `Removed the program ${id}. Deleted keys: ${deletedKeys}. Remaining keys: ${remainingKeys}.`,
   ]);
 }
 

@@ -93,7 +93,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
     ...(programsNarrowed > 0
       ? [
-          `Programs without scopes, because some were taken away later: ${programsNarrowed}. Set them and the lifetime with \`keyreeve program change\`; until then, nobody can sign in with the program.`,
+          `Programs without scopes, because some were taken away later: ${programsNarrowed}. Set them and the lifetime with \`keyreeve program change\`; until then, they get no keys.`,
         ]
       : []),
     ...(issuersNarrowed > 0

@@ -47,6 +47,8 @@ export interface DomainErrorOptions {
   readonly methods?: readonly SecondFactorMethod[];
   /** The options for a passkey as that second factor. */
   readonly passkey?: RequestOptions | undefined;
+  /** Of a problem document of an OAuth endpoint, if it is not that of the status. */
+  readonly oauthError?: 'slow_down';
   /** The requested change may have been committed. */
   readonly isOutcomeUnknown?: boolean;
   /** With `isOutcomeUnknown`: the change may also have been rejected, because its checks had no result. */

@@ -9,6 +9,8 @@ export type Principal =
   | { readonly kind: 'operator' }
   /** A user with a one-time code that was sent to the account's email address. */
   | { readonly kind: 'mailbox' }
+  /** A program on a device that ends a key which it made, and which it sends. */
+  | ProgramPrincipal
   /** A client without a credential that reports a leaked secret, which it sends. */
   | PossessorPrincipal
   /** GitHub, which reports secrets that it found in repositories. */
@@ -29,6 +31,12 @@ export interface Act {
  * which is an argument where it belongs to a later module.
  */
 export type Guard = (tx: Transaction, act: Act) => Promise<void>;
+
+export interface ProgramPrincipal {
+  readonly kind: 'program';
+  /** Its `client_id`. */
+  readonly programId: string;
+}
 
 export interface PossessorPrincipal {
   readonly kind: 'possessor';

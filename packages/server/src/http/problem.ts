@@ -56,6 +56,7 @@ export function toProblem(error: unknown, requestId: string, traceId?: string): 
       ...(options.errors ? { errors: options.errors.map((field) => ({ code: 'invalid', ...field }) as const) } : {}),
       ...(options.methods ? { methods: [...options.methods] } : {}),
       ...(options.passkey ? { passkey: options.passkey } : {}),
+      ...(options.oauthError ? { error: options.oauthError } : {}),
     },
   };
 }

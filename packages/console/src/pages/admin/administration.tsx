@@ -19,7 +19,7 @@ import { SigningKeysPage } from './signing-keys/signing-keys-page.tsx';
 import { lazyPage } from '../../parts/lazy-page.tsx';
 import { root } from '../../root.ts';
 
-export * from '../first-pages.ts';
+export * from '../shared-parts.ts';
 
 provideTrustParts(loadParts);
 

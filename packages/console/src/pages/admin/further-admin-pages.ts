@@ -3,4 +3,4 @@ export { IssuersPage } from './issuers/issuers-page.tsx';
 export { ProgramsPage } from './programs/programs-page.tsx';
 export { WebhookPage } from './webhooks/webhook-page.tsx';
 export { WebhooksPage } from './webhooks/webhooks-page.tsx';
-export * from '../first-pages.ts';
+export * from '../shared-parts.ts';

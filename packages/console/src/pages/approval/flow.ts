@@ -1,12 +1,16 @@
 /**
- * Where the person is on the way from a code to a decision. It is in memory, so that a sign-in in the middle loses nothing; the code
- * of a link stays in the fragment of the URL, which browsers do not send, until the decision.
+ * Where the person is on the way from a code to a decision. It is in memory, so that a sign-in in the middle loses nothing. Until the
+ * decision, the code is in the fragment of the URL, which browsers do not send. If a sign-in leaves the page, this tab keeps the code and
+ * what the person has chosen.
  */
 import { signal } from '@preact/signals';
 import { call, type RequestOf, type ResponseOf } from '../../api.ts';
 import { serverNow } from '../../clock.ts';
-import { problemOf } from '../../problem.ts';
+import { keptCode, linkedCode } from '../../linked-code.ts';
+import { Problem, problemOf } from '../../problem.ts';
 import { reloadSession, session } from '../../session.ts';
+import { store, stored } from '../../stored.ts';
+import { approvalText } from '../../text/approval-text.ts';
 import type { DeclaredScope } from '../keys/scopes-field.tsx';
 
 export type Approval = ResponseOf<'POST /auth/approvals/lookup'>;
@@ -47,14 +51,24 @@ export function shownCode(code: string): string {
   return letters.length === 8 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : code;
 }
 
-/** Begins with the code of the link that was opened, if it has one. */
+/** Begins with the code of the link that was opened, or that a sign-in interrupted, if there is one. */
 export function takeLink(): void {
-  const [, code] = /^#([a-z]{4}-?[a-z]{4})$/i.exec(location.hash) ?? [];
-  const { step } = flow.peek();
-  if (code) start({ step: 'compare', code: shownCode(code) });
+  const current = flow.peek();
+  const code = linkedCode() ?? keptCode();
+  store('approval-code', undefined);
+  if (code) {
+    start({ step: 'compare', code });
+    showInUrl(code);
+  } else if (location.href.endsWith('#content')) {
+    // The link to the content of the page.
+    if (current.step === 'compare') showInUrl(current.code);
+    if (current.step === 'review') showInUrl(current.found.code);
+  }
   // Without its link, there is nothing to compare.
-  else if (step === 'compare') start({ step: 'type' });
+  else if (current.step === 'compare') start();
 }
+
+const showInUrl = (code: string): void => history.replaceState(history.state, '', `#${code}`);
 
 /** What is in memory continues, unless another person has signed in. */
 export function resume(): void {
@@ -65,15 +79,37 @@ export function resume(): void {
   takeLink();
 }
 
-export function start(next: Flow = { step: 'type' }): void {
+function start(next: Flow = { step: 'type' }): void {
   typed.value = '';
   choices.value = undefined;
   flow.value = next;
 }
 
-function end(outcome: Outcome, found?: Found): void {
+/** With another code. */
+export function startAnew(): void {
+  forget();
+  start();
+}
+
+function forget(): void {
   // A reload must not ask for the code again.
   if (location.hash) history.replaceState(history.state, '', location.pathname + location.search);
+  store('approval-choices', undefined);
+}
+
+export function choose({ accountId, code }: Found, chosen: Choices): void {
+  choices.value = chosen;
+  store('approval-choices', JSON.stringify([accountId, code, chosen]));
+}
+
+/** What the same person has chosen for the same code, in this tab. */
+function keptChoices({ accountId, code }: Found): Choices | undefined {
+  const [by, of, chosen] = JSON.parse(stored('approval-choices') ?? '[]') as [string?, string?, Choices?];
+  return by === accountId && of === code ? chosen : undefined;
+}
+
+function end(outcome: Outcome, found?: Found): void {
+  forget();
   choices.value = undefined;
   flow.value = { step: 'outcome', outcome, ...(found && { found }) };
 }
@@ -86,7 +122,9 @@ export async function lookUp(code: string, mustBeDeclared: boolean): Promise<voi
   const [approval, { scopes: declared }] = await Promise.all([
     call('POST /auth/approvals/lookup', { body: { code } }),
     call('GET /auth/scopes'),
-  ]);
+  ]).catch((error: unknown) => {
+    throw explained(error);
+  });
   const scopes = approval.scopes.map(
     (name) => declared.find((scope) => scope.name === name) ?? { name, description: '', mayGrant: !mustBeDeclared },
   );
@@ -95,7 +133,8 @@ export async function lookUp(code: string, mustBeDeclared: boolean): Promise<voi
   // Decided already, such as in another tab.
   if (approval.state !== 'pending') return endAs(approval, found);
   typed.value = '';
-  choices.value = undefined;
+  showInUrl(found.code);
+  choices.value = keptChoices(found);
   flow.value = { step: 'review', found };
 }
 
@@ -120,8 +159,16 @@ async function decide(found: Found, send: (found: Found) => Promise<void>): Prom
     const { code } = problemOf(error);
     if (code === 'approval_not_found') await endAbsent(found);
     else if (code === 'approval_decided') await endDecided(found);
-    else throw error;
+    else throw explained(error);
   }
+}
+
+/** Here, a repetition is safe, also after a decision of unknown outcome: the general sentence states that it may not be. */
+function explained(error: unknown): Problem {
+  const problem = problemOf(error);
+  const { code, status, body, retryAfterSeconds } = problem;
+  if (code !== 'unavailable') return problem;
+  return new Problem('repeatable', status, { ...body, detail: approvalText.unavailable }, retryAfterSeconds);
 }
 
 /** In another tab, or by another person. @throws Problem */
@@ -130,7 +177,7 @@ async function endDecided(found: Found): Promise<void> {
     const approval = await call('GET /auth/approvals/:id', { params: { id: found.approval.id } });
     endAs(approval, found);
   } catch (error) {
-    if (problemOf(error).code !== 'approval_not_found') throw error;
+    if (problemOf(error).code !== 'approval_not_found') throw explained(error);
     end('others');
   }
 }

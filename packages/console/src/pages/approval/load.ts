@@ -2,7 +2,7 @@
 import { loadApprovalTexts } from '../../text/approval-text.ts';
 import { ApprovalPage } from './approval-page.tsx';
 
-export * from '../first-pages.ts';
+export * from '../shared-parts.ts';
 
 export async function load(): Promise<typeof ApprovalPage> {
   await loadApprovalTexts();

@@ -9,7 +9,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { useAction } from '../../resource.ts';
 import { root } from '../../root.ts';
 import { approvalText } from '../../text/approval-text.ts';
-import { deny, endAbsent, endAs, endExpired, start, type Found, type Outcome } from './flow.ts';
+import { deny, endAbsent, endAs, endExpired, startAnew, type Found, type Outcome } from './flow.ts';
 
 interface OutcomeStepProps {
   readonly outcome: Outcome;
@@ -42,7 +42,7 @@ export function OutcomeStep({ outcome, found }: OutcomeStepProps) {
               {approvalText.openKey}
             </a>
           )}
-          <Button onClick={() => start()}>{approvalText.another}</Button>
+          <Button onClick={startAnew}>{approvalText.another}</Button>
         </div>
       </div>
     </Page>
@@ -63,7 +63,7 @@ function Approved({ found }: { readonly found: Found }) {
   return (
     <>
       <Button action={back}>{approvalText.takeBack}</Button>
-      {back.problem && <ProblemNotice problem={back.problem} />}
+      {back.problem && <ProblemNotice problem={back.problem} onRetry={() => void back.run()} />}
     </>
   );
 }

@@ -11,14 +11,14 @@ import { Page } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useAction } from '../../resource.ts';
+import { useAction, type Action } from '../../resource.ts';
 import { session } from '../../session.ts';
 import { approvalText } from '../../text/approval-text.ts';
 import { text } from '../../text/text.ts';
 import { NicknameField } from '../keys/key-fields.tsx';
 import { formatDuration, LifetimeField, lifetimeOf, usualLifetimes } from '../keys/lifetime-field.tsx';
 import { ScopeChoices, scopesOf } from '../keys/scopes-field.tsx';
-import { approve, choices, deny, endExpired, type Choices, type Found } from './flow.ts';
+import { approve, choices, choose, deny, endExpired, type Choices, type Found } from './flow.ts';
 
 interface StepProps {
   readonly found: Found;
@@ -26,8 +26,15 @@ interface StepProps {
 
 export function ReviewStep({ found }: StepProps) {
   const { program, isOwnRange } = found.approval;
-  const approval = useAction((fields: Fields) => approve(found, choicesOf(fields)));
-  const denial = useAction(() => deny(found));
+  // Only the newest failure is shown.
+  const approval: Action<[Fields]> = useAction((fields: Fields) => {
+    denial.clear();
+    return approve(found, choicesOf(fields));
+  });
+  const denial = useAction(() => {
+    approval.clear();
+    return deny(found);
+  });
   return (
     <Page
       title={approvalText.reviewTitle(program.name)}
@@ -46,7 +53,7 @@ export function ReviewStep({ found }: StepProps) {
           }
         >
           <RightFields found={found} />
-          {denial.problem && <ProblemNotice problem={denial.problem} />}
+          {denial.problem && <ProblemNotice problem={denial.problem} onRetry={() => void denial.run()} />}
         </Form>
       </Section>
     </Page>
@@ -99,14 +106,15 @@ const choicesOf = (fields: Fields): Choices => ({
 });
 
 /** What the program gets, at most what it has requested. Each change is kept, in case the person must sign in again. */
-function RightFields({ found: { approval, scopes } }: StepProps) {
+function RightFields({ found }: StepProps) {
+  const { approval, scopes } = found;
   const longest = approval.lifetimeSeconds;
   const kept = choices.peek();
   const grantable = scopes.filter(({ mayGrant }) => mayGrant).map(({ name }) => name);
   return (
     <div
       class="form"
-      onInput={({ currentTarget }) => void (choices.value = choicesOf(new Fields(currentTarget.closest('form')!)))}
+      onInput={({ currentTarget }) => choose(found, choicesOf(new Fields(currentTarget.closest('form')!)))}
     >
       <NicknameField
         label={text.keys.nickname}

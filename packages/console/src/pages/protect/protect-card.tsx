@@ -22,7 +22,7 @@ import { KeySecretDialog } from '../keys/secret-dialog.tsx';
 import { addressesOf } from './addresses.ts';
 import { Examples } from './examples.tsx';
 
-export * from '../first-pages.ts';
+export * from '../shared-parts.ts';
 
 /** `verified`: the first verification arrived after this browser had shown the card. `absent`: without the card. */
 const state = signal<'unknown' | 'waiting' | 'verified' | 'absent'>('unknown');

@@ -4,6 +4,7 @@
 import { batch, useSignal, useSignalEffect } from '@preact/signals';
 import { send, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
+import { keepCode } from '../../linked-code.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
@@ -104,6 +105,8 @@ function PasswordStep({ action, passkey, email }: PasswordStepProps) {
   const { signUp, mail, singleSignOn } = config.value?.features ?? {};
   // Another request for a passkey, or a password, ends the offer in the suggestions.
   const isOffered = useSignal(hasPasskeys());
+  // For the links below.
+  useSignalEffect(keepCode);
   useSignalEffect(() => (isOffered.value ? offerPasskeys((chosen) => void passkey.run(chosen)) : undefined));
   return (
     <Page title={text.signIn.title} key="password">

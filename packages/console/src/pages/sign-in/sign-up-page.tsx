@@ -8,7 +8,7 @@ import { Page } from '../../parts/page.tsx';
 import { useAction } from '../../resource.ts';
 import { text } from '../../text/text.ts';
 import { NewPasswordField } from './new-password-field.tsx';
-import { root } from '../../root.ts';
+import { basePath, root } from '../../root.ts';
 
 export function SignUpPage() {
   const sentTo = useSignal<string>();
@@ -22,7 +22,7 @@ export function SignUpPage() {
     return (
       <Page key="sent" title={text.signIn.mailTitle} intro={text.signIn.mailSent(sentTo.value)}>
         <p class="entrance-links">
-          <a href="/account/verify-email">{text.signIn.sendAgain}</a>
+          <a href={`${basePath}/account/verify-email`}>{text.signIn.sendAgain}</a>
           {toSignIn}
         </p>
       </Page>

@@ -99,6 +99,7 @@ export const security = {
     administrator: 'Ein Administrator',
     management_key: 'Ein Backend',
     mail_link: 'Ein Link in einer E-Mail',
+    program: 'Das Programm des Schlüssels',
     finder: 'Ein Client, der es gemeldet hat',
     github: 'GitHub',
     operator: 'Der Betreiber',

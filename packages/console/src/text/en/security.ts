@@ -95,6 +95,7 @@ export const security = {
     administrator: 'An administrator',
     management_key: 'A backend',
     mail_link: 'A link in a mail',
+    program: 'The program of the key',
     finder: 'A client that reported it',
     github: 'GitHub',
     operator: 'The operator',

@@ -41,6 +41,7 @@ export function approvalRequests(newEmail: () => string): Readonly<Record<string
     adminChangeProgram: administered('PATCH', (id) => `/${id}`, { lifetimeSeconds: 3_600 }),
     adminRemoveProgram: administered('DELETE', (id) => `/${id}?keys=delete`),
     requestDeviceAuthorization: begun((at) => at.tryBegin()),
+    revokeToken: begun(async (at) => at.revoke((await at.fetch(await at.approved())).access_token)),
     lookUpApproval: begun((at, code) => at.send('lookup', { code })),
     approveRequest: begun((at, code, id) => at.send(`${id}/approve`, { code })),
     denyRequest: begun((at, code, id) => at.send(`${id}/deny`, { code })),

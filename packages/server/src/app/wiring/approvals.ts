@@ -4,6 +4,7 @@ import { ApprovalCodes } from '../../modules/approvals/codes.ts';
 import { DeviceKeys } from '../../modules/approvals/device-keys.ts';
 import { DeviceMail } from '../../modules/approvals/device-mail.ts';
 import { DeviceRequests } from '../../modules/approvals/device-requests.ts';
+import { KeyRevocations } from '../../modules/approvals/key-revocations.ts';
 import { Programs } from '../../modules/programs/programs.ts';
 import { ApprovalLimits } from '../../modules/rate-limits/approval-limits.ts';
 import type { WiringCore } from './core.ts';
@@ -17,10 +18,12 @@ const approvalPath = '/console/device';
 export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiKeys, keyChanges, uses }: KeyServices) {
   const { areRequestsLimited, config, core, issuer, keys, mailer } = wiring;
   const { corsOrigins, keyLifetimeDaysMax: lifetimeDaysMax, keysPerAccountMax } = config;
-  const { hasCatalogue } = keyRulesOf(wiring);
+  const keyRules = keyRulesOf(wiring);
+  const { hasCatalogue } = keyRules;
+  const pendingKeys = apiKeys.pending;
   const codes = new ApprovalCodes(keys.oneTimeCodeHash);
   const approvalLimits = new ApprovalLimits({ ...core, bucketHash: keys.rateLimitBucket, enabled: areRequestsLimited });
-  const programs = new Programs({ ...core, pendingKeys: apiKeys.pending });
+  const programs = new Programs({ ...core, pendingKeys });
   const approvals = new Approvals({ ...core, codes, approvalLimits, hasCatalogue, keysPerAccountMax });
   const { counts } = approvals;
   const deviceMail = new DeviceMail({
@@ -28,7 +31,7 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     approvalLimits,
     codes: wiring.codes,
     mailer,
-    pendingKeys: apiKeys.pending,
+    pendingKeys,
     requests: signIn.requests,
   });
   const deviceKeys = new DeviceKeys({
@@ -51,5 +54,6 @@ export function wireApprovals(wiring: WiringCore, signIn: SignInServices, { apiK
     corsOrigins,
     verificationUri: config.hasConsole ? `${config.consoleUrl ?? issuer}${approvalPath}` : undefined,
   });
-  return { programs, approvals, deviceMail, deviceRequests };
+  const keyRevocations = new KeyRevocations({ ...core, ...keyRules, pendingKeys });
+  return { programs, approvals, deviceMail, deviceRequests, keyRevocations };
 }

@@ -1,7 +1,7 @@
 /** Error responses: form, headers, log lines, no internal details, and a page for every code. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { errors, type ErrorCode } from '@keyreeve/contract';
+import { errors, OAuthError, type ErrorCode } from '@keyreeve/contract';
 import { sql } from '../../foundation/database/sql.ts';
 import { FakeClock } from '../../../test-kit/fake-clock.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from '../../../test-kit/new-app.ts';
@@ -215,7 +215,7 @@ test(
   },
 );
 
-const oauthOnly = ['invalid_client', 'invalid_grant', 'unsupported_grant_type', 'invalid_scope', 'invalid_target'];
+const oauthOnly: readonly string[] = OAuthError.properties.error.enum.filter((code) => code !== 'invalid_request');
 
 test(
   'every code has a page that explains it and loads nothing',

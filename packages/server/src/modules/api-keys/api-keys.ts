@@ -279,6 +279,12 @@ export class ApiKeys {
     ]);
   }
 
+  /** Rejects by a read what the transaction of a creation by the account would reject. @throws DomainError `too_many_creations` */
+  async assertCreationAllowed(accountId: string, now: number): Promise<void> {
+    const { db, creationLimits } = this.#options;
+    if (creationLimits) await assertCreationAllowed(db, creationLimits, { kind: 'account', accountId }, now);
+  }
+
   /** All of the account's keys, oldest first. */
   async list(accountId: string): Promise<ApiKey[]> {
     const rows = await store.listAccountKeys(this.#options.db, accountId);

@@ -3,13 +3,19 @@ import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { randomHash } from './stored-hash.ts';
 
 /** A key that has or had the secret. */
 export interface SecretHolder {
   readonly keyId: number;
   readonly accountId: string;
+}
+
+/** When a secret was read. */
+export interface ReadHolder extends SecretHolder {
+  /** The program that made the key; null for another key. */
+  readonly program: string | null;
 }
 
 /** A secret of a locked key, and what ending it needs. */
@@ -22,21 +28,26 @@ export interface FoundSecret extends SecretHolder {
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
   readonly updatedAt: number;
+  /** The end of the overlap of a previous secret, in milliseconds; null for a current one. */
+  readonly overlapEndsAt: number | null;
+  /** The time of the database; null on SQLite. */
+  readonly readAt: number | null;
 }
 
 const holder = `k.id as "keyId", a.id as "accountId"`;
+const readHolder = `${holder}, k.program`;
 const owned = 'join accounts a on a.pk = k.account_pk';
 const ofCurrent = (lookup: string, hash: string): string =>
   `join api_keys k on k.lookup = ${lookup} and k.key_hash = ${hash} ${owned}`;
 const ofPrevious = (lookup: string, hash: string): string =>
   `join api_key_secrets s on s.lookup = ${lookup} and s.key_hash = ${hash} join api_keys k on k.id = s.key_id ${owned}`;
 // Both tables in one snapshot: a rotation meanwhile hides no secret.
-const selectHolders = sqlMany<SecretHolder>('select_holders_of_secrets', {
-  sqlite: `select ${holder} from (select 1) requested ${ofCurrent('$1', '$2')}
-   union all select ${holder} from (select 1) requested ${ofPrevious('$1', '$2')}`,
+const selectHolders = sqlMany<ReadHolder>('select_holders_of_secrets', {
+  sqlite: `select ${readHolder} from (select 1) requested ${ofCurrent('$1', '$2')}
+   union all select ${readHolder} from (select 1) requested ${ofPrevious('$1', '$2')}`,
   postgres: `with requested as (select * from unnest($1::bigint[], $2::bytea[]) with ordinality as r (lookup, key_hash, ordinal))
-   select requested.ordinal, ${holder} from requested ${ofCurrent('requested.lookup', 'requested.key_hash')}
-   union all select requested.ordinal, ${holder} from requested ${ofPrevious('requested.lookup', 'requested.key_hash')}`,
+   select requested.ordinal, ${readHolder} from requested ${ofCurrent('requested.lookup', 'requested.key_hash')}
+   union all select requested.ordinal, ${readHolder} from requested ${ofPrevious('requested.lookup', 'requested.key_hash')}`,
 });
 const lockAccounts = sql<{ id: string }>('lock_accounts_of_leaked_secrets', {
   sqlite: 'select id from accounts where id in (select value from json_each($1))',
@@ -54,12 +65,14 @@ const given = {
   postgres: `(select hash, decode(hash, 'hex') as key_hash, lookup
      from json_to_recordset($1::json) as listed (hash text, lookup bigint)) requested`,
 } as const;
-const found = (dialect: Dialect, secret: FoundSecret['secret'], joins: string): string =>
+const found = (dialect: Dialect, secret: FoundSecret['secret'], overlapEnd: string, joins: string): string =>
   `select '${secret}' as secret, requested.hash, ${holder}, k.nickname, k.hint, k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason",
-     k.updated_at as "updatedAt" from ${given[dialect]} ${joins}`;
+     k.updated_at as "updatedAt", ${overlapEnd} as "overlapEndsAt", ${databaseTime[dialect]} as "readAt"
+   from ${given[dialect]} ${joins}`;
+const noTime = { sqlite: 'null', postgres: 'null::bigint' } as const;
 const foundOfBoth = (dialect: Dialect): string =>
-  `${found(dialect, 'current', ofCurrent('requested.lookup', 'requested.key_hash'))}
-   union all ${found(dialect, 'previous', ofPrevious('requested.lookup', 'requested.key_hash'))}`;
+  `${found(dialect, 'current', noTime[dialect], ofCurrent('requested.lookup', 'requested.key_hash'))}
+   union all ${found(dialect, 'previous', 's.expires_at', ofPrevious('requested.lookup', 'requested.key_hash'))}`;
 const selectFound = sql<FoundSecret>('find_leaked_secrets', {
   sqlite: foundOfBoth('sqlite'),
   postgres: foundOfBoth('postgres'),
@@ -84,7 +97,7 @@ const touch = sql(
 );
 
 /** The keys with these secrets, by their stored hashes, in order, from one snapshot taken after the call. */
-export const findHolders = (db: Db, hashes: readonly Buffer[]): Promise<(SecretHolder | undefined)[]> =>
+export const findHolders = (db: Db, hashes: readonly Buffer[]): Promise<(ReadHolder | undefined)[]> =>
   db.getMany(
     selectHolders,
     hashes.map((hash) => [lookupOf(hash), hash]),

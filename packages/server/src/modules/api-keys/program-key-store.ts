@@ -8,6 +8,12 @@ export interface DeletedKey {
   readonly nickname: string;
 }
 
+/** A program that was removed and still has keys. */
+export interface RemovedProgramRow {
+  readonly id: string;
+  readonly keys: number;
+}
+
 /**
  * SQL: the id and the name of the program of a key `k`. The name is null if the program has been removed, also if another one has its id
  * since.
@@ -19,6 +25,12 @@ const setProgram = sql('set_program_of_api_key', 'update api_keys set program = 
 const countOf = sql<{ count: number }>(
   'count_keys_of_program',
   'select count(*) as count from api_keys where program = $1',
+);
+const listRemoved = sql<RemovedProgramRow>(
+  'list_removed_programs',
+  `select k.program as id, count(*) as keys from api_keys k
+   where k.program is not null and not exists (select 1 from programs p where p.id = k.program)
+   group by k.program order by k.program limit $1`,
 );
 const remove = sql<DeletedKey>(
   'delete_keys_of_program',
@@ -36,6 +48,10 @@ export const setProgramTx = (tx: Transaction, id: number, program: string): void
 
 export const countProgramKeys = async (reader: Pick<Reader, 'get'>, program: string): Promise<number> =>
   (await reader.get(countOf, [program]))?.count ?? 0;
+
+/** By id. */
+export const listRemovedPrograms = (reader: Pick<Reader, 'all'>, max: number): Promise<RemovedProgramRow[]> =>
+  reader.all(listRemoved, [max]);
 
 /** The caller records the events and the deletions. */
 export const deleteProgramKeysTx = (tx: Transaction, program: string, keysMax: number): Promise<DeletedKey[]> =>

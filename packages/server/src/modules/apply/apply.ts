@@ -7,6 +7,7 @@ import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts'
 import { toBase62 } from '../../foundation/crypto/secret.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { collectingEventsTx } from '../audit/store.ts';
 import type { RecordingCore, Revocation } from '../deletion-journal/revocation.ts';
@@ -125,6 +126,8 @@ export class Apply {
     };
     const isKnown = generation === last.generation;
     if (isKnown && mode.isStart === true) return { generation, isApplied: false, steps: [], ...run };
+    // Administrators and the command line change the same objects: what the file finds must not change before it is changed.
+    await lockAdministrationTx(tx);
     const entries = file.entries.map((entry) => ({ entry, id: this.#idOf(entry) }));
     const rows = await store.findRows(
       tx,
@@ -235,15 +238,24 @@ async function setTx(run: Run, entry: FileEntry, id: string, row: store.EntryRow
  * The id of the object: the one of the row, of a person with the email address, of an issuer with the URL, or the one that it will
  * have.
  */
-async function targetOf(run: Run, { kind, name }: FileEntry, id: string, row?: store.EntryRow): Promise<string> {
+async function targetOf(run: Run, entry: FileEntry, id: string, row?: store.EntryRow): Promise<string> {
+  const { kind, name } = entry;
   if (kind === 'scope' || kind === 'program') return name;
   // Also one that was added by hand after the one of the row was removed.
   const [issuer] = kind === 'issuer' ? await findIssuersFor(run.tx, '', name) : [];
   if (issuer) return String(issuer.id);
-  if (row?.target) return row.target;
+  const target = row?.target ?? id;
+  if (kind !== 'account' || (row && !(await isGone(run, entry, target)))) return target;
   // Persons have unique email addresses: one that exists is meant.
-  return (kind === 'account' && !row ? await store.findPerson(run.tx, name) : undefined) ?? id;
+  return (await store.findPerson(run.tx, name)) ?? target;
 }
+
+/**
+ * Whether another person with the email address is meant after the one of the row was deleted. Only by an absent entry: everybody can
+ * sign up with a free address, which must not bring rights back.
+ */
+const isGone = async (run: Run, entry: FileEntry, target: string): Promise<boolean> =>
+  entry.isAbsent && (await kinds.account.stateOf(run, target)) !== 'exists';
 
 async function entryStateOf(run: Run, entry: FileEntry, target: string, row?: store.EntryRow): Promise<State> {
   const state = await kinds[entry.kind].stateOf(run, target);

@@ -19,7 +19,7 @@ import { deleteScopeTx, setScopeTx } from '../scope-catalogue/scope-catalogue.ts
 import { findScope } from '../scope-catalogue/store.ts';
 import type { ServiceAccounts } from '../service-accounts/service-accounts.ts';
 import type { Endpoints } from '../webhooks/endpoints.ts';
-import { deleteEndpointTx, findEndpoint } from '../webhooks/store.ts';
+import { deleteEndpointTx, lockEndpointTx } from '../webhooks/store.ts';
 import type { EntryKind, EntryOf } from './file.ts';
 import * as store from './store.ts';
 
@@ -203,7 +203,7 @@ const key: Kind<'key'> = {
 };
 
 const webhook: Kind<'webhook'> = {
-  stateOf: async ({ tx }, id) => existing((await findEndpoint(tx, id)) !== undefined),
+  stateOf: async ({ tx }, id) => existing((await lockEndpointTx(tx, id)) !== undefined),
   create: ({ tx, services, principal, now }, entry, id) =>
     services.endpoints.prepare({ principal, now }, declared(entry, id)).storeTx(tx),
   async change({ tx, services, principal, now, recorded }, entry, id) {

@@ -59,14 +59,18 @@ const findByEmail = sql<{ id: string }>(
   'select_account_to_apply',
   `select id from accounts where email_key = $1 and kind = 'person' and not (${isPending})`,
 );
-const findAccount = sql<{ id: string }>(
-  'select_applied_account',
-  `select id from accounts where id = $1 and kind = $2`,
-);
-const findKey = sql<{ ownerId: string; expiresAt: number | null }>(
-  'select_applied_key',
-  `select a.id as "ownerId", k.expires_at as "expiresAt" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
-);
+// Owners, managers and the command line change these without the lock of the administration: a row that is found stays until the file
+// has changed it.
+const accountText = 'select id from accounts where id = $1 and kind = $2';
+const findAccount = sql<{ id: string }>('select_applied_account', {
+  sqlite: accountText,
+  postgres: `${accountText} for no key update`,
+});
+const keyText = `select a.id as "ownerId", k.expires_at as "expiresAt" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`;
+const findKey = sql<{ ownerId: string; expiresAt: number | null }>('select_applied_key', {
+  sqlite: keyText,
+  postgres: `${keyText} for update of k`,
+});
 const countDeleted = sql<{ count: number }>(
   'count_deletions_of_applied_key',
   `select (select count(*) from audit_events where action = 'api_key.deleted' and target = $2)

@@ -1,6 +1,7 @@
 /**
  * Approvals: a person finds the request with the code that a program shows, and approves or denies it. An approval stores a right and
- * the session that gave it; `device-keys.ts` makes a key of it. Requests are in no backup, so a restore ends all of them.
+ * the session that gave it; `device-keys.ts` makes a key of it. Requests are in no backup, and a replay of the deletion
+ * journal deletes them.
  */
 import type { Approval, ApprovalBody } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -115,7 +116,7 @@ export class Approvals {
 
   /**
    * Resolves when every poll that starts later is rejected. The account can also deny a request that it has approved, until its key
-   * exists. No journal records it: a restored database has no request.
+   * exists. No journal records it: a restored database has no request, and a replay deletes all.
    * @throws DomainError `approval_not_found`, `approval_decided`, `too_many_codes`, `invalid_access_token`, `unavailable`
    */
   async deny(person: Person, id: string, code: string): Promise<void> {
@@ -173,7 +174,7 @@ async function lockWithCodeTx(tx: Transaction, id: string, hash: Buffer): Promis
 
 /** @throws DomainError `invalid_request` for more than the program has requested */
 function dataOf(
-  { data: { requested } }: RequestRow,
+  { data: { requested }, programUpdatedAt }: RequestRow,
   { sessionId, kid }: AccountPrincipal,
   {
     nickname,
@@ -186,5 +187,5 @@ function dataOf(
   if (lifetimeSeconds > requested.lifetimeSeconds)
     throw invalidAt('/lifetimeSeconds', `Expected at most ${requested.lifetimeSeconds}.`);
   const by = { sessionId, ...(kid === undefined ? {} : { kid }) };
-  return { requested, approved: { scopes: [...scopes], lifetimeSeconds, nickname, by } };
+  return { requested, approved: { scopes: [...scopes], lifetimeSeconds, nickname, by, programUpdatedAt } };
 }

@@ -79,8 +79,9 @@ export class DeviceKeys {
    *   `invalid_grant`, `expired_token`, `unavailable`
    */
   async create(row: RequestRow, now: number): Promise<IssuedKey> {
-    const { counts, db, mail } = this.#options;
+    const { apiKeys, counts, db, mail } = this.#options;
     try {
+      await apiKeys.assertCreationAllowed(row.accountId ?? '', now);
       const issued = await db.transaction((tx) => this.#createTx(tx, row, now));
       counts.issued++;
       mail.sendSoon();
@@ -114,12 +115,15 @@ export class DeviceKeys {
     return { secret, keyId: key.id, nickname, scopes: key.scopes, expiresInSeconds: approved.lifetimeSeconds };
   }
 
-  /** @throws DomainError `access_denied` if the program has been narrowed since the approval */
-  #assertAllowed({ scopes, lifetimeSeconds }: Approved, program: ProgramRow): void {
+  /**
+   * A change of the program ends the right, also one that was reversed. The program may have been narrowed before the approval.
+   * @throws DomainError `access_denied`
+   */
+  #assertAllowed({ scopes, lifetimeSeconds, programUpdatedAt }: Approved, program: ProgramRow): void {
     const allowed = splitScopes(program.scopes);
     const secondsMax = lifetimeSecondsOf(program.lifetimeSeconds, this.#options.lifetimeDaysMax);
-    if (lifetimeSeconds > secondsMax || !scopes.every((scope) => allowed.includes(scope)))
-      throw new DomainError('access_denied');
+    const isWithin = lifetimeSeconds <= secondsMax && scopes.every((scope) => allowed.includes(scope));
+    if (!isWithin || program.updatedAt !== programUpdatedAt) throw new DomainError('access_denied');
   }
 
   /** A right that was refused once stays refused, even if the account gets it back. */

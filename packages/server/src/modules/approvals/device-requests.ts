@@ -34,23 +34,29 @@ export interface DeviceRequestsOptions extends Core {
 export interface Poll {
   readonly clientId: string;
   readonly deviceCode: string;
+  readonly clientIp: string;
 }
 
 /** Random codes: two requests hardly ever have the same. */
 const attemptsMax = 5;
+/** From here on, the transaction counts exactly. Fewer requests begin at once than are missing to the bound. */
+const nearBound = 0.9 * limits.deviceRequestsPerProgramMax;
 
 export class DeviceRequests {
   readonly #options: DeviceRequestsOptions;
   readonly #pace = new PollPace();
   readonly #programs: CoalescingReader<string, ProgramRow>;
   readonly #requests: CoalescingReader<Buffer, RequestRow>;
+  /** Numbers of outstanding requests, by program. */
+  readonly #outstanding: CoalescingReader<string, number>;
 
   constructor(options: DeviceRequestsOptions) {
-    const { db } = options;
+    const { clock, db } = options;
     this.#options = options;
     const each = <Key, Row>(find: (key: Key) => Promise<Row | undefined>) =>
       new CoalescingReader((keys: readonly Key[]) => Promise.all(keys.map(find)), db.sharedReads);
     this.#programs = each((id: string) => findProgram(db, id));
+    this.#outstanding = each((id: string) => store.countOfProgram(db, id, clock.now()));
     this.#requests = each((hash: Buffer) => store.findByDeviceCode(db, hash));
   }
 
@@ -76,17 +82,21 @@ export class DeviceRequests {
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw unknownProgram();
     if (verificationUri === undefined)
-      throw new DomainError('invalid_client', { detail: 'Nobody can approve a request: the console is off.' });
+      throw new DomainError('invalid_client', { detail: 'The console, which approves requests, is off.' });
     const scopes = requestedScopes(program, scope);
     const now = clock.now();
     const clientRange = rangeOf(clientIp);
     await approvalLimits.assertMayBegin(program.id, clientRange, now);
+    // By reads: neither rejected clients nor a count of many rows occupy the writer.
+    if ((await store.countOfRange(db, program.id, clientRange, now)) >= limits.deviceRequestsPerRangeMax)
+      throw tooMany();
+    const isNearBound = ((await this.#outstanding.read(program.id)) ?? 0) >= nearBound;
     const requested = { scopes, lifetimeSeconds: lifetimeSecondsOf(program.lifetimeSeconds, lifetimeDaysMax) };
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const { userCode, deviceCode, userCodeHash, deviceCodeHash } = codes.make();
       const request = { programId: program.id, userCodeHash, deviceCodeHash, clientRange, requested };
       const row = { ...request, id: randomId('apr'), now, expiresAt: now + requestMs };
-      if (!(await db.transaction((tx) => this.#beginTx(tx, row)))) continue;
+      if (!(await db.transaction((tx) => this.#beginTx(tx, row, isNearBound)))) continue;
       counts.begun++;
       return {
         device_code: deviceCode.reveal(),
@@ -101,13 +111,13 @@ export class DeviceRequests {
     throw unknownProgram();
   }
 
-  async #beginTx(tx: Transaction, request: store.NewRequest): Promise<boolean> {
+  async #beginTx(tx: Transaction, request: store.NewRequest, isNearBound: boolean): Promise<boolean> {
     const { programId, clientRange, now } = request;
     const ofRangeMax = limits.deviceRequestsPerRangeMax;
     await this.#options.approvalLimits.countBeginTx(tx, programId, clientRange, now);
-    const ofRange = await store.countOfRangeTx(tx, programId, clientRange, now);
+    const ofRange = await store.countOfRange(tx, programId, clientRange, now);
     if (ofRange >= ofRangeMax) throw tooMany();
-    if ((await store.countOfProgramTx(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
+    if (isNearBound && (await store.countOfProgram(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
       // Replaced, not rejected, so that many ranges together cannot keep all others out.
       if (!(await store.evictTx(tx, request, ofRange))) throw tooMany();
     }
@@ -119,7 +129,7 @@ export class DeviceRequests {
    * @throws DomainError `invalid_client`, `invalid_grant`, `authorization_pending`, `slow_down`, `access_denied`, `expired_token`,
    *   `unavailable`
    */
-  async poll({ clientId, deviceCode }: Poll): Promise<IssuedKey> {
+  async poll({ clientId, deviceCode, clientIp }: Poll): Promise<IssuedKey> {
     const { clock, codes, keys, pending } = this.#options;
     const program = await this.#programOf(clientId);
     if (!isInForce(program)) throw new DomainError('access_denied');
@@ -129,7 +139,11 @@ export class DeviceRequests {
     const now = clock.now();
     pending.requests.assertNone(row.id);
     if (row.state === 'denied') throw new DomainError('access_denied');
-    if (row.state === 'used') return keys.repeat(row, now);
+    if (row.state === 'used') {
+      // A thief of the device code elsewhere must not replace the secret of a client that is about to use it.
+      if (row.clientRange !== rangeOf(clientIp)) throw invalidDeviceCode();
+      return keys.repeat(row, now);
+    }
     if (hasEnded(row, now)) throw new DomainError('expired_token');
     if (row.state === 'approved') {
       const issued = await keys.create(row, now);
@@ -165,7 +179,7 @@ function requestedScopes({ scopes }: ProgramRow, scope: string): readonly string
   const others = requested.filter((one) => !allowed.includes(one));
   if (others.length > 0)
     throw new DomainError('invalid_scope', {
-      detail: 'The parameter scope has a scope that the program may not request.',
+      detail: 'The parameter scope names a scope that the program must not request.',
     });
   return requested;
 }

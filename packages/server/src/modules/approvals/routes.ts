@@ -6,11 +6,12 @@ import type { Grant } from '../short-lived-secrets/routes.ts';
 import type { Approvals } from './approvals.ts';
 import type { DeviceMail } from './device-mail.ts';
 import { unknownProgram, type DeviceRequests } from './device-requests.ts';
+import type { KeyRevocations } from './key-revocations.ts';
 
 /** RFC 6749 section 5.1 requires it besides `Cache-Control`. */
 const headers = ['Pragma', 'no-cache'];
 
-export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
+export const deviceRoutes = (requests: DeviceRequests, revocations: KeyRevocations): readonly Route[] => [
   route(
     contract.requestDeviceAuthorization,
     async ({ body, credential, clientIp }) => {
@@ -20,6 +21,11 @@ export const deviceRoutes = (requests: DeviceRequests): readonly Route[] => [
     },
     (header) => requests.assertOrigin(header('Origin'), header('Sec-Fetch-Site')),
   ),
+  route(contract.revokeToken, async ({ body: { client_id: clientId, token }, credential }) => {
+    assertPublicClient(credential.kind);
+    await revocations.revoke(clientId, token);
+    return { status: 200 };
+  }),
 ];
 
 export const approvalRoutes = (approvals: Approvals): readonly Route[] => [
@@ -60,12 +66,13 @@ function assertPublicClient(credential: string): void {
 /** The grant of a device code at the token endpoint (RFC 8628 section 3.4). */
 export const deviceGrant =
   (requests: DeviceRequests): Grant =>
-  async ({ client_id: clientId = '', device_code: deviceCode = '' }, credential) => {
+  async ({ client_id: clientId = '', device_code: deviceCode = '' }, { credential, clientIp }) => {
     assertPublicClient(credential.kind);
     if (clientId === '') throw unknownProgram();
     if (deviceCode === '')
       throw new DomainError('invalid_request', { detail: 'The parameter device_code is missing.' });
-    const { secret, keyId, nickname, scopes, expiresInSeconds } = await requests.poll({ clientId, deviceCode });
+    const polled = requests.poll({ clientId, deviceCode, clientIp }).catch(rethrowToPollAgain);
+    const { secret, keyId, nickname, scopes, expiresInSeconds } = await polled;
     return {
       access_token: secret.reveal(),
       token_type: 'Bearer',
@@ -75,3 +82,13 @@ export const deviceGrant =
       nickname,
     };
   };
+
+/**
+ * For a poll of unknown outcome: clients that read only the OAuth code poll again after `slow_down`, and end the sign-in after any
+ * other, although the key may exist.
+ */
+function rethrowToPollAgain(error: unknown): never {
+  if (error instanceof DomainError && error.code === 'unavailable')
+    throw new DomainError('unavailable', { ...error.options, oauthError: 'slow_down' });
+  throw error;
+}

@@ -22,7 +22,12 @@ export interface ApprovedBy {
 
 export interface DeviceData {
   readonly requested: DeviceRight;
-  readonly approved?: DeviceRight & { readonly nickname: string; readonly by: ApprovedBy };
+  readonly approved?: DeviceRight & {
+    readonly nickname: string;
+    readonly by: ApprovedBy;
+    /** The time of the last change of the program. The right ends with the next change. */
+    readonly programUpdatedAt: number;
+  };
 }
 
 export interface RequestRow {
@@ -30,6 +35,7 @@ export interface RequestRow {
   readonly kind: 'device';
   readonly programId: string;
   readonly programName: string;
+  readonly programUpdatedAt: number;
   readonly clientRange: string;
   readonly state: ApprovalState;
   readonly data: DeviceData;
@@ -57,8 +63,8 @@ export interface NewRequest {
   readonly expiresAt: number;
 }
 
-const columns = `r.id, r.kind, r.program_id as "programId", p.name as "programName", r.client_range as "clientRange", r.state,
-  r.data, a.id as "accountId", r.key_id as "keyId", r.used_at as "usedAt", r.issued_at as "issuedAt",
+const columns = `r.id, r.kind, r.program_id as "programId", p.name as "programName", p.updated_at as "programUpdatedAt",
+  r.client_range as "clientRange", r.state, r.data, a.id as "accountId", r.key_id as "keyId", r.used_at as "usedAt", r.issued_at as "issuedAt",
   r.created_at as "createdAt", r.expires_at as "expiresAt"`;
 const from = `from approval_requests r join programs p on p.id = r.program_id left join accounts a on a.pk = r.account_pk`;
 const byDeviceCode = sql<StoredRow>(
@@ -79,11 +85,11 @@ const insert = sql(
    on conflict do nothing`,
 );
 const pending = `r.state = 'pending' and r.program_id = $1 and r.expires_at > $2`;
-const countOfRange = sql<{ count: number }>(
+const countRange = sql<{ count: number }>(
   'count_requests_of_range',
   `select count(*) as count from approval_requests r where ${pending} and r.client_range = $3`,
 );
-const countOfProgram = sql<{ count: number }>(
+const countProgram = sql<{ count: number }>(
   'count_requests_of_program',
   `select count(*) as count from approval_requests r where ${pending}`,
 );
@@ -153,11 +159,16 @@ export async function insertRequestTx(tx: Transaction, request: NewRequest): Pro
 }
 
 /** Outstanding requests of a program from one client IP range. */
-export const countOfRangeTx = async (tx: Transaction, program: string, range: string, now: number): Promise<number> =>
-  (await tx.get(countOfRange, [program, now, range]))?.count ?? 0;
+export const countOfRange = async (
+  reader: Pick<Reader, 'get'>,
+  program: string,
+  range: string,
+  now: number,
+): Promise<number> => (await reader.get(countRange, [program, now, range]))?.count ?? 0;
 
-export const countOfProgramTx = async (tx: Transaction, program: string, now: number): Promise<number> =>
-  (await tx.get(countOfProgram, [program, now]))?.count ?? 0;
+/** Reads all outstanding requests of the program in the index. */
+export const countOfProgram = async (reader: Pick<Reader, 'get'>, program: string, now: number): Promise<number> =>
+  (await reader.get(countProgram, [program, now]))?.count ?? 0;
 
 /**
  * Deletes an outstanding request of the program, in favour of a new one. It is the oldest one of the ranges that have at least two more
@@ -192,5 +203,5 @@ export const reissueTx = (tx: Transaction, id: string, at: number): void => tx.e
 export const deleteEndedRequests = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteEnded, [before, rowsMax]));
 
-/** After a rotation of the root key: their hashes belong to no code any more. @returns the number of deleted rows */
+/** After a rotation of the root key, and a replay of the deletion journal. @returns the number of deleted rows */
 export const deleteAllRequestsTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);

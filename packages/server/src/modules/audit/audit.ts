@@ -151,6 +151,7 @@ export const recordAccountEventTx = (tx: Transaction, event: AccountEvent): Prom
 /** `account:<id>`, `key:<id>` for a management key or a canary credential, or the kind of the principal. */
 function actorOf(principal: Principal): string {
   if (principal.kind === 'account') return `account:${principal.accountId}`;
+  if (principal.kind === 'program') return `program:${principal.programId}`;
   return principal.kind === 'key' || principal.kind === 'canary' ? `key:${principal.keyId}` : principal.kind;
 }
 

@@ -1,17 +1,20 @@
 /**
  * Replays the deletion journal on the database in use: for one that was put back to an older state by an asynchronous
- * failover or a copy of its files. Runs in one transaction. A second replay changes nothing.
+ * failover or a copy of its files. Runs in one transaction. A second replay repeats nothing, and ends sessions again.
  */
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
+import { deleteAllRequestsTx } from '../approvals/store.ts';
 import type { Core } from '../../foundation/core.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordRestoreTx } from '../../foundation/database/installation.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
+import { deleteAllCodesTx } from '../one-time-codes/store.ts';
+import { endAllShortLivedTx } from '../short-lived-secrets/store.ts';
 import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError } from './format.ts';
 import { continueEventIdsTx, lockTablesTx } from './store.ts';
@@ -73,12 +76,22 @@ async function replayWithin(
   // disabled.
   if (survey.newestEvent > (await newestEventId(tx))) await continueEventIdsTx(tx, survey.newestEvent);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
-  // The journal does not record which sessions ended, so a database that has lost records cannot trust any session.
-  if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
+  await endUnrecordedTx(tx);
   await recordRestoreTx(tx, now);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };
   if (isDryRun) throw new DryRunRollback(result);
   await recordEventTx(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
   return result;
+}
+
+/**
+ * Ends the rights that no backup has either. The journal does not record that one of them was ended, used or replaced, so a database
+ * that has lost only such a commit differs in nothing else.
+ */
+async function endUnrecordedTx(tx: Transaction): Promise<void> {
+  await endAllSessionsTx(tx);
+  await deleteAllRequestsTx(tx);
+  await deleteAllCodesTx(tx);
+  await endAllShortLivedTx(tx);
 }

@@ -6,6 +6,7 @@
 import { limits } from '@keyreeve/contract';
 import { hourMs } from '../../foundation/clock.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';
+import { isRecent } from '../../foundation/recent.ts';
 import type { KeyState } from '../api-keys/state-store.ts';
 import { uncountedId } from '../api-keys/use-store.ts';
 
@@ -25,7 +26,7 @@ export interface CollectedUse {
   previousEndsAt: number | null;
 }
 
-export type UsedKey = Pick<KeyState, 'id' | 'updatedAt' | 'overlapEndsAt'>;
+export type UsedKey = Pick<KeyState, 'id' | 'updatedAt' | 'overlapEndsAt' | 'expiresAt'>;
 
 /** Small, so that neither sorting nor encoding them delays a verification. */
 const rowsPerPartMax = 250;
@@ -33,14 +34,23 @@ const rowsPerPartMax = 250;
 const rangeCount = 256;
 const idsPerRange = 2 ** 53 / rangeCount;
 
+/** In which the device code of a program could replace the secret. */
+export const newMs = (limits.deviceRepeatSeconds + limits.clockSkewSeconds) * 1_000;
+const dueMax = 1_000;
+
 /** By range of ids, then by id. */
 type HourOfKeys = (Map<number, CollectedUse> | undefined)[];
 
 export class UseCollector {
   /** Verifications that were counted for no key since the start, because too many rows were waiting. */
   dropped = 0;
-  /** Called when many rows wait, so that they need not wait for the next interval; not by {@link putBack}. */
-  onMany: () => void = () => undefined;
+  /**
+   * Called when rows should not wait for the next interval, because many wait, or a new secret was used for the first time; not by
+   * {@link putBack}.
+   */
+  onDue: () => void = () => undefined;
+  /** By id of keys whose use was reported as due: the time of their last change. */
+  readonly #due = new Map<number, number>();
   /** By start of the hour. */
   #waiting = new Map<number, HourOfKeys>();
   #hour = Number.NEGATIVE_INFINITY;
@@ -53,7 +63,7 @@ export class UseCollector {
   }
 
   /** @param now milliseconds @param clientIp called for the first use of the key in the interval */
-  accept({ id, updatedAt, overlapEndsAt }: UsedKey, now: number, clientIp: () => string | undefined): void {
+  accept({ id, updatedAt, overlapEndsAt, expiresAt }: UsedKey, now: number, clientIp: () => string | undefined): void {
     const use = this.#useOf(id, now);
     use.accepted++;
     if (use.usedAt === null) {
@@ -63,6 +73,8 @@ export class UseCollector {
       use.isCurrent = overlapEndsAt === null;
       const ip = use.keyId === uncountedId ? undefined : clientIp();
       use.usedFrom = ip === undefined ? null : coarseRange(ip);
+      // Each key of a program expires.
+      if (expiresAt !== null) this.#reportNew(use, now);
     }
     if (overlapEndsAt === null || use.previousUsedAt !== null || use.keyId === uncountedId) return;
     use.previousUsedAt = now;
@@ -94,6 +106,7 @@ export class UseCollector {
       if (given.usedAt !== null && isPreferred(given, use)) {
         const { usedAt, usedFrom, changedAt, isCurrent } = given;
         Object.assign(use, { usedAt, usedFrom, changedAt, isCurrent });
+        if (isNew) this.#reportNew(use, usedAt);
       }
       if (given.previousUsedAt === null || use.keyId === uncountedId) continue;
       // A rotation replaces the previous secret, so the later use is of the later secret.
@@ -101,6 +114,14 @@ export class UseCollector {
       const { previousUsedAt, previousEndsAt } = given;
       Object.assign(use, { previousUsedAt, previousEndsAt });
     }
+  }
+
+  /** Once for each change of a key: a use shortens the time in which a lost response could replace its secret (`approvals`). */
+  #reportNew({ keyId, changedAt }: CollectedUse, now: number): void {
+    if (keyId === uncountedId || !isRecent(now, changedAt, newMs) || this.#due.get(keyId) === changedAt) return;
+    if (this.#due.size >= dueMax) this.#due.clear();
+    this.#due.set(keyId, changedAt);
+    this.onDue();
   }
 
   /**
@@ -145,7 +166,7 @@ export class UseCollector {
       previousEndsAt: null,
     };
     range.set(id, use);
-    if (++this.#rows === limits.usageRowsFlushedMax && isNew) this.onMany();
+    if (++this.#rows === limits.usageRowsFlushedMax && isNew) this.onDue();
     return use;
   }
 

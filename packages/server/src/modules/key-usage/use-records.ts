@@ -38,7 +38,7 @@ export class UseRecords {
     this.collector = collector;
     this.#isCounting = isCounting;
     // The flush of the next interval reports a failure.
-    collector.onMany = () => void this.flush().catch(() => undefined);
+    collector.onDue = () => void this.flush().catch(() => undefined);
   }
 
   get totals(): RecordedVerifications {

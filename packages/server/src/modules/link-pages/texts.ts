@@ -164,7 +164,7 @@ const english: LinkPageTexts = {
       title: 'Delete the key of a program',
       code: {
         intro:
-          'Enter the email address that received this link. The API key is deleted, and its program is signed out. If you signed in to the program yourself, close this page: nothing happens.',
+          'Enter the email address that received this link. The API key is deleted, and the program can no longer use it. If you started its sign-in yourself, close this page: nothing happens.',
         button: 'Delete the key',
         done: 'The API key has been deleted. If you did not approve it, change your password now.',
       },
@@ -293,7 +293,7 @@ const german: LinkPageTexts = {
       title: 'Den Schlüssel eines Programms löschen',
       code: {
         intro:
-          'Geben Sie die E-Mail-Adresse ein, die diesen Link erhalten hat. Der API-Schlüssel wird gelöscht, und sein Programm ist abgemeldet. Wenn Sie sich selbst bei dem Programm angemeldet haben, schließen Sie diese Seite: Es geschieht nichts.',
+          'Geben Sie die E-Mail-Adresse ein, die diesen Link erhalten hat. Der API-Schlüssel wird gelöscht, und das Programm kann ihn nicht mehr verwenden. Wenn Sie die Anmeldung selbst begonnen haben, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Schlüssel löschen',
         done: 'Der API-Schlüssel ist gelöscht. Wenn Sie ihn nicht genehmigt haben, ändern Sie jetzt Ihr Passwort.',
       },

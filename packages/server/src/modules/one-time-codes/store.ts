@@ -178,7 +178,7 @@ export const hasUnownedCodeTx = async (tx: Transaction, purpose: CodePurpose, no
 export const deleteUnownedCodesTx = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>
   void (await tx.run(deleteUnowned, [purpose]));
 
-/** After a rotation of the root key. @returns the number of deleted codes */
+/** After a rotation of the root key, and a replay of the deletion journal. @returns the number of deleted codes */
 export const deleteAllCodesTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);
 
 /** @returns the number of deleted codes */

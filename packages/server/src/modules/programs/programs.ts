@@ -10,7 +10,13 @@ import { fold } from '../../foundation/fold.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { finishDeletionTx } from '../api-keys/deletion-store.ts';
-import { countProgramKeys, deleteProgramKeysTx, type DeletedKey } from '../api-keys/program-key-store.ts';
+import {
+  countProgramKeys,
+  deleteProgramKeysTx,
+  listRemovedPrograms,
+  type DeletedKey,
+  type RemovedProgramRow,
+} from '../api-keys/program-key-store.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { recordEventsTx, recordEventTx, type AuditDetails } from '../audit/audit.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
@@ -60,6 +66,11 @@ export class Programs {
   /** By id. */
   list(): Promise<CountedProgramRow[]> {
     return store.listPrograms(this.#options.db);
+  }
+
+  /** Programs that were removed and still have keys, by id; at most `limits.programsMax`. */
+  listRemoved(): Promise<RemovedProgramRow[]> {
+    return listRemovedPrograms(this.#options.db, limits.programsMax);
   }
 
   /** @throws DomainError `program_not_found` */
@@ -113,7 +124,7 @@ export class Programs {
         pending: this.pending,
         of: ({ before }) => {
           const repeatTx = async (tx: Transaction): Promise<void> => {
-            const found = await store.lockProgramTx(tx, id);
+            const found = await lockTx(tx, id);
             // Not of one that was added later with the same id.
             if (found?.createdAt !== before.createdAt) return;
             await changeLockedTx(tx, act, found, withoutReplaced(body, before, found));
@@ -128,8 +139,7 @@ export class Programs {
   /** {@link change} in a transaction of the caller, who records the narrowing. @throws DomainError as `change` */
   async changeTx(tx: Transaction, act: Act, id: string, body: ProgramChangeBody): Promise<Made> {
     const { name } = body;
-    if (name !== undefined) await lockAdministrationTx(tx);
-    const found = existing(await store.lockProgramTx(tx, id));
+    const found = existing(await lockTx(tx, id));
     if (name !== undefined) await assertOwnNameTx(tx, { id, name });
     return changeLockedTx(tx, act, found, body);
   }
@@ -165,7 +175,7 @@ export class Programs {
         pending: this.pending,
         of: ([{ at } = { at: 0 }]) => {
           const repeatTx = async (tx: Transaction): Promise<void> => {
-            const found = await store.lockProgramTx(tx, id);
+            const found = await lockTx(tx, id);
             // Not one that was added later with the same id.
             if (found && found.createdAt < at) await removeLockedTx(tx, act, found);
           };
@@ -177,7 +187,7 @@ export class Programs {
 
   /** The removal of a program in a transaction of the caller, who records it. @throws DomainError `program_not_found` */
   async removeTx(tx: Transaction, act: Act, id: string): Promise<readonly Revocation[]> {
-    return removeLockedTx(tx, act, existing(await store.lockProgramTx(tx, id)));
+    return removeLockedTx(tx, act, existing(await lockTx(tx, id)));
   }
 
   /** Deletes some keys. No key is made for a program that has been removed. @returns their number */
@@ -221,6 +231,12 @@ async function assertOwnNameTx(tx: Transaction, { id, name }: Pick<ProgramRow, '
   const others = await store.listNamesTx(tx);
   if (others.some((other) => other.id !== id && fold(other.name) === fold(name)))
     throw invalidAt('/name', 'Another program has this name.');
+}
+
+/** The administration first, as in an addition: a file that is applied meanwhile waits. */
+async function lockTx(tx: Transaction, id: string): Promise<ProgramRow | undefined> {
+  await lockAdministrationTx(tx);
+  return store.lockProgramTx(tx, id);
 }
 
 async function changeLockedTx(

@@ -7,7 +7,7 @@ import type { Programs, Removal } from './programs.ts';
 export const programAdminRoutes = (programs: Programs): readonly Route[] => [
   route(contract.adminListPrograms, async () => ({
     status: 200,
-    body: { programs: (await programs.list()).map(toProgram) },
+    body: { programs: (await programs.list()).map(toProgram), removed: await programs.listRemoved() },
   })),
   route(contract.adminAddProgram, async ({ principal, body }) => {
     const added = await programs.add(principal, body);

@@ -68,6 +68,7 @@ function actorOf(actor: string, accountId: string): ActivityActor {
   if (actor === `account:${accountId}`) return 'you';
   if (actor.startsWith('account:')) return 'administrator';
   if (actor.startsWith('key:')) return 'management_key';
+  if (actor.startsWith('program:')) return 'program';
   return (Object.hasOwn(actors, actor) ? actors[actor] : undefined) ?? 'unknown';
 }
 

@@ -22,13 +22,13 @@ export interface Exchanges {
 }
 
 /** A grant of another module. */
-export type Grant = (body: contract.ExchangeBody, credential: RequestCredential) => Promise<contract.ExchangedSecret>;
+export type Grant = (body: contract.ExchangeBody, presented: Presented) => Promise<contract.ExchangedSecret>;
 
 /** @param others by `grant_type` */
 export const exchangeRoutes = (exchanges: Exchanges, others: Readonly<Record<string, Grant>>): readonly Route[] => [
   route(contract.exchangeAssertion, async ({ body, credential, clientIp }) => {
     const other = Object.hasOwn(others, body.grant_type) ? others[body.grant_type] : undefined;
-    if (other) return { status: 200, headers, body: await other(body, credential) };
+    if (other) return { status: 200, headers, body: await other(body, { credential, clientIp }) };
     const { secret, expiresInSeconds } = await issue(exchanges, body, { credential, clientIp });
     const isExchange = body.grant_type === contract.tokenExchangeGrant;
     const answer: contract.ExchangedSecret = {
@@ -41,7 +41,7 @@ export const exchangeRoutes = (exchanges: Exchanges, others: Readonly<Record<str
   }),
 ];
 
-interface Presented {
+export interface Presented {
   readonly credential: RequestCredential;
   readonly clientIp: string;
 }

@@ -151,7 +151,7 @@ function assertBelowBound(
 export const endShortLivedTx = async (tx: Transaction, hash: Buffer): Promise<number | undefined> =>
   (await tx.get(endSecret, [lookupOf(hash), hash]))?.keyId;
 
-/** After a rotation of the root key. The clients exchange new ones. @returns the number of ended secrets */
+/** After a rotation of the root key, and a replay of the deletion journal. The clients exchange new ones. @returns the number of ended secrets */
 export const endAllShortLivedTx = (tx: Transaction): Promise<number> => tx.run(endAll);
 
 /** The keys of short-lived secrets, also of those that have ended, in the order of their stored hashes. Waits for no write. */

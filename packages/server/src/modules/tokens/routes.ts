@@ -75,6 +75,8 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDoc
     // `none`: an assertion is the only credential, and a program on a device has none.
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     device_authorization_endpoint: `${issuer}${contract.requestDeviceAuthorization.path}`,
+    revocation_endpoint: `${issuer}${contract.revokeToken.path}`,
+    revocation_endpoint_auth_methods_supported: ['none'],
     jwks_uri: `${issuer}${contract.getJwks.path}`,
     introspection_endpoint: `${issuer}${contract.introspect.path}`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],

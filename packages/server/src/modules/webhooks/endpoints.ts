@@ -92,7 +92,7 @@ export class Endpoints {
     const { seal, guard } = this.#options;
     const url = acceptUrl(request.url, guard);
     const events = acceptEvents(request.events).join(' ');
-    const before = await store.findEndpoint(tx, id);
+    const before = await store.lockEndpointTx(tx, id);
     if (!before) throw notFound(id);
     const change = { id, url, events, secret: this.#sealed(id, secret) };
     const { hasNewUrl, isNarrowed } = await store.changeEndpointTx(tx, act, change);

@@ -174,6 +174,9 @@ export async function createEndpointTx(
 export const listEndpoints = (db: Db): Promise<CountedEndpointRow[]> => db.all(listCounted);
 export const findCountedEndpoint = (db: Db, id: string): Promise<CountedEndpointRow | undefined> =>
   db.get(selectCounted, [id]);
+/** On PostgreSQL, the endpoint does not change before the transaction ends. */
+export const lockEndpointTx = (tx: Transaction, id: string): Promise<EndpointRow | undefined> => tx.get(lock, [id]);
+
 export const findEndpoint = (db: Pick<Reader, 'get'>, id: string): Promise<EndpointRow | undefined> =>
   db.get(select, [id]);
 

@@ -14,13 +14,24 @@ import { formatDuration } from '../../keys/lifetime-field.tsx';
 import { DeclaredPage, RemovalDialog, type DialogProps, type EntryAction } from '../declared-page.tsx';
 import { newProgramIn, NewProgramFields, programChangeIn, ProgramFields, type Program } from './program-fields.tsx';
 
+/** A program that was removed has its id as the name, and no settings. */
+interface Entry extends Program {
+  readonly isRemoved?: true;
+}
+
+async function load(signal: AbortSignal): Promise<readonly Entry[]> {
+  const { programs, removed } = await call('GET /admin/programs', { signal });
+  const none = { name: '', scopes: [], lifetimeSeconds: 0, createdAt: '', updatedAt: '' };
+  return [...programs, ...removed.map((one) => ({ ...none, ...one, isRemoved: true }) as const)];
+}
+
 export const ProgramsPage = () => (
   <DeclaredPage
     texts={adminText.programs}
-    load={async (signal) => (await call('GET /admin/programs', { signal })).programs}
+    load={load}
     keyOf={({ id }) => id}
     columns={columns()}
-    actionsLabel={({ name }) => adminText.programs.actionsOf(name)}
+    actionsLabel={({ name, id }) => adminText.programs.actionsOf(name || id)}
     actionsOf={actionsOf}
     NewFields={NewProgramFields}
     add={async (fields) => {
@@ -30,41 +41,48 @@ export const ProgramsPage = () => (
   />
 );
 
-const actionsOf = (): readonly EntryAction<Program>[] => [
-  { label: adminText.programs.change, Dialog: ChangeDialog },
-  { label: adminText.programs.remove, Dialog: ProgramRemovalDialog, isDangerous: true },
-];
+const actionsOf = ({ isRemoved }: Entry): readonly EntryAction<Entry>[] =>
+  isRemoved
+    ? [{ label: adminText.programs.ofRemoved.remove, Dialog: KeysRemovalDialog, isDangerous: true }]
+    : [
+        { label: adminText.programs.change, Dialog: ChangeDialog },
+        { label: adminText.programs.remove, Dialog: ProgramRemovalDialog, isDangerous: true },
+      ];
 
 const Title = ({ of: { id, name } }: { readonly of: Program }) => (
   <>
-    <bdi>{name}</bdi> <code>{id}</code>
+    {name && <bdi>{name}</bdi>} <code>{id}</code>
   </>
 );
 
 /** After a restore that repeated a narrowing. */
 const hasLapsed = ({ lifetimeSeconds }: Program): boolean => lifetimeSeconds === 0;
 
-function columns(): readonly Column<Program>[] {
+function columns(): readonly Column<Entry>[] {
   const texts = adminText.programs;
   return [
     { label: texts.name, cell: (program) => <Title of={program} /> },
     {
       label: text.keys.scopes,
       priority: 'medium',
-      cell: ({ scopes }) => <Chips values={scopes} none={text.general.none} />,
+      cell: ({ scopes, isRemoved }) => (isRemoved ? '–' : <Chips values={scopes} none={text.general.none} />),
     },
     {
       label: texts.lifetime,
       priority: 'below',
       cell: (program) =>
         hasLapsed(program) ? (
-          <Badge tone="warning">{texts.lapsedBadge}</Badge>
+          <Badge tone="warning">{program.isRemoved ? texts.removedBadge : texts.lapsedBadge}</Badge>
         ) : (
           formatDuration(program.lifetimeSeconds)
         ),
     },
     { label: texts.keys, priority: 'below', cell: ({ keys }) => texts.keyCount(keys, formatNumber(keys)) },
-    { label: text.general.changed, priority: 'low', cell: ({ updatedAt }) => <Time at={updatedAt} as="date" /> },
+    {
+      label: text.general.changed,
+      priority: 'low',
+      cell: ({ updatedAt }) => (updatedAt ? <Time at={updatedAt} as="date" /> : '–'),
+    },
   ];
 }
 
@@ -93,21 +111,34 @@ function ChangeDialog({ of: program, onChanged, onClose }: DialogProps<Program>)
 
 const ProgramRemovalDialog = ({ of: program, ...rest }: DialogProps<Program>) => {
   const texts = adminText.programs;
-  const params = { id: program.id };
+  const { id } = program;
   return (
     <RemovalDialog
       {...rest}
       texts={{ ...texts, ofKeys: texts.made }}
       name={<Title of={program} />}
-      countKeys={async (signal) => (await call('GET /admin/programs/:id', { params, signal })).keys}
-      remove={async (fields) => {
-        const keys = fields.isChecked('deleteKeys') ? 'delete' : 'keep';
-        // One request deletes a bounded number of keys.
-        while ((await call('DELETE /admin/programs/:id', { params, query: { keys } })).remainingKeys > 0)
-          if (keys === 'keep') break;
-      }}
+      countKeys={async (signal) => (await call('GET /admin/programs/:id', { params: { id }, signal })).keys}
+      remove={(fields) => remove(id, fields.isChecked('deleteKeys'))}
     >
       {(keys) => keys > 0 && <Choice name="deleteKeys" label={texts.deleteKeys} hint={texts.deleteKeysHint} />}
     </RemovalDialog>
   );
 };
+
+/** Of a program that was removed before. */
+const KeysRemovalDialog = ({ of: program, ...rest }: DialogProps<Entry>) => (
+  <RemovalDialog
+    {...rest}
+    texts={{ ...adminText.programs.ofRemoved, ofKeys: adminText.programs.made }}
+    name={<Title of={program} />}
+    countKeys={async (signal) => (await load(signal)).find(({ id }) => id === program.id)?.keys ?? 0}
+    remove={() => remove(program.id, true)}
+  />
+);
+
+async function remove(id: string, deletesKeys: boolean): Promise<void> {
+  const query = { keys: deletesKeys ? 'delete' : 'keep' } as const;
+  // One request deletes a bounded number of keys.
+  while ((await call('DELETE /admin/programs/:id', { params: { id }, query })).remainingKeys > 0)
+    if (!deletesKeys) break;
+}

@@ -4,4 +4,4 @@ export { TokensSection } from './tokens-section.tsx';
 export { TrustFields } from './trust-fields.tsx';
 export { UseSection } from './trust-section.tsx';
 export { createWithTrust } from './trust-dialog.tsx';
-export * from '../../first-pages.ts';
+export * from '../../shared-parts.ts';

@@ -17,7 +17,7 @@ export const programs = {
     'Eine Wiederherstellung hat seine Einstellungen entfernt. Niemand kann es genehmigen, bis Sie sie wieder speichern.',
   lapsedBadge: 'Einstellungen fehlen',
   keys: 'Schlüssel',
-  keyCount: (_keys: number, count: string) => `${count} Schlüssel`,
+  keyCount: (_keys: number, count: string) => `${count}\u00A0Schlüssel`,
   actionsOf: (name: string) => `Aktionen für ${name}`,
   narrowing:
     'Weniger Scopes oder eine kürzere Gültigkeit gelten für neue Schlüssel, auch für solche, die genehmigt sind und die das Programm noch nicht abgeholt hat. Andere Schlüssel ändern sich nicht.',
@@ -32,6 +32,14 @@ export const programs = {
         : `${count} API-Schlüssel stammen von ihm.`,
   removeIntro: 'Niemand kann sich mehr damit anmelden, und seine offenen Anfragen enden sofort.',
   deleteKeys: 'Auch seine API-Schlüssel löschen',
-  deleteKeysHint: 'Jeder davon wird auf jeder Instanz sofort abgelehnt. Sonst bleiben sie gültig, bis sie ablaufen.',
+  deleteKeysHint:
+    'Jeder davon wird auf jeder Instanz sofort abgelehnt. Sonst bleiben sie gültig, bis sie ablaufen. Sie können sie auch später löschen.',
   removed: 'Das Programm wurde entfernt.',
+  removedBadge: 'Entfernt',
+  ofRemoved: {
+    remove: 'API-Schlüssel löschen',
+    removeTitle: 'Die API-Schlüssel löschen?',
+    removeIntro: 'Jeder davon wird auf jeder Instanz sofort abgelehnt.',
+    removed: 'Die API-Schlüssel wurden gelöscht.',
+  },
 };

@@ -15,7 +15,7 @@ export const programs = {
   lapsed: 'A restore has removed its settings. Nobody can approve it until you save them again.',
   lapsedBadge: 'Settings missing',
   keys: 'Keys',
-  keyCount: (keys: number, count: string) => (keys === 1 ? '1 key' : `${count} keys`),
+  keyCount: (keys: number, count: string) => (keys === 1 ? '1\u00A0key' : `${count}\u00A0keys`),
   actionsOf: (name: string) => `Actions for ${name}`,
   narrowing:
     'Fewer scopes or a shorter lifetime apply to new keys, also to those that people have approved but the program has not fetched. Other keys do not change.',
@@ -27,6 +27,14 @@ export const programs = {
   removeIntro: 'It cannot sign in people any more, and its outstanding requests end immediately.',
   deleteKeys: 'Also delete its API keys',
   deleteKeysHint:
-    'Each of them is rejected immediately, on every instance. Otherwise they stay valid until they expire.',
+    'Each of them is rejected immediately, on every instance. Otherwise they stay valid until they expire. You can also delete them later.',
   removed: 'The program has been removed.',
+  removedBadge: 'Removed',
+  /** A removed program is in the list until its keys have ended. */
+  ofRemoved: {
+    remove: 'Delete API keys',
+    removeTitle: 'Delete the API keys?',
+    removeIntro: 'Each of them is rejected immediately, on every instance.',
+    removed: 'The API keys have been deleted.',
+  },
 };

@@ -334,3 +334,21 @@ onEachInstallation('an invitation replaces a pending sign-up with the email addr
   assert.equal(role, 'admin');
   assert.notEqual(id, 'acc_stranger');
 });
+
+onEachInstallation(
+  'a person who exists again gets no rights from a file, and an absent entry deletes it',
+  async ({ db }) => {
+    using folder = newApplyFolder();
+    const services = servicesOn(db);
+    const ada = { email: 'ada@example.com', entitlements: ['orders:read'] };
+    const scopes = [{ name: 'orders:read', entitled: true }];
+    await applied(services, folder.load({ generation: 1, scopes, accounts: [ada] }));
+    await services.accounts.delete(operator, (await services.accounts.find(ada.email)).id);
+    const again = await addAccount(db, 'ada');
+    const second = folder.load({ generation: 2, scopes, accounts: [ada] });
+    assert.deepEqual(await applied(services, second), ['keep_deleted account ada@example.com']);
+    const absent = folder.load({ generation: 3, accounts: [{ email: ada.email, state: 'absent' }] });
+    assert.deepEqual(await applied(services, absent), ['delete account ada@example.com']);
+    await assert.rejects(services.accounts.findById(again));
+  },
+);

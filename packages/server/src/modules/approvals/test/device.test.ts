@@ -1,11 +1,11 @@
 /** Programs that sign in as a device: from the request to the key (RFC 8628). */
 import assert from 'node:assert/strict';
-import { limits, userCodeLetters } from '@keyreeve/contract';
+import { limits, userCodeLetters, type DeviceKey } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { errorOf, newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
-import { bearer, operator } from '../../../../test-kit/new-app.ts';
+import { bearer, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import { describe, type LoggedEvent } from '../../webhooks/events.ts';
 
 const keysOf = async (at: DeviceClient): Promise<Record<string, unknown>[]> => {
@@ -112,6 +112,19 @@ testOnBoth('a lost response: the same device code replaces the secret of an unus
   await at.fetch(unused);
   pass(at, limits.deviceRepeatSeconds + 1);
   await assertPoll(at, unused, 'invalid_grant');
+});
+
+testOnBoth('only a client in the client IP range in which the request began replaces the secret', async () => {
+  await using at = await newDeviceClient();
+  const { device_code: deviceCode, user_code: code } = await at.begin({}, '192.0.2.1');
+  await at.approve(code);
+  const pollFrom = (clientIp: string): Promise<Answered> => at.poll(deviceCode, undefined, undefined, clientIp);
+  const first = await pollFrom('198.51.100.1');
+  assert.equal(first.status, 200);
+  pass(at, limits.deviceRepeatAfterSeconds);
+  assert.equal(errorOf(await pollFrom('198.51.100.1')), 'invalid_grant');
+  assert.equal((await pollFrom('192.0.2.99')).status, 200);
+  assert.equal(await at.isAccepted((first.json as DeviceKey).access_token), false);
 });
 
 test('a key that was changed, or whose secret leaked, keeps its secret', async () => {
@@ -273,7 +286,7 @@ test('the requests that are rejected', async () => {
 test('without a console, no request begins', async () => {
   await using at = await newDeviceClient({ environment: { KEYREEVE_CONSOLE: 'off' } });
   const { status, json } = await at.tryBegin();
-  const error_description = 'Nobody can approve a request: the console is off.';
+  const error_description = 'The console, which approves requests, is off.';
   assert.deepEqual([status, json], [401, { error: 'invalid_client', error_description }]);
 });
 

@@ -1,10 +1,12 @@
 /** Two instances of one PostgreSQL database that both poll. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceKey } from '@keyreeve/contract';
+import { limits, type DeviceKey } from '@keyreeve/contract';
 import { currentKind } from '../../../../test-kit/new-db.ts';
 import { errorOf, newDeviceClient } from '../../../../test-kit/device-client.ts';
-import { newApp } from '../../../../test-kit/new-app.ts';
+import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { until } from '../../../../test-kit/until.ts';
+import { readUses } from '../../api-keys/use-store.ts';
 
 test('of polls on two instances, one gets the key, and both accept it', () =>
   currentKind.run('postgres', async () => {
@@ -23,4 +25,17 @@ test('of polls on two instances, one gets the key, and both accept it', () =>
         assert.equal((await app.call('GET', '/auth/forward', { headers })).status, 200);
       }
     }
+  }));
+
+test('a use that another instance has just verified keeps the secret', () =>
+  currentKind.run('postgres', async () => {
+    await using at = await newDeviceClient();
+    await using other = await newApp({ place: at.app.place, clock: at.app.clock });
+    const deviceCode = await at.approved();
+    const { access_token: key, key_id: id } = await at.fetch(deviceCode);
+    at.app.clock.advance({ seconds: limits.deviceRepeatAfterSeconds });
+    assert.equal((await other.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200);
+    await until('the use is written', async () => (await readUses(at.app.db.usage, [id])).size > 0);
+    assert.equal(errorOf(await at.poll(deviceCode)), 'invalid_grant');
+    assert.equal(await at.isAccepted(key), true);
   }));

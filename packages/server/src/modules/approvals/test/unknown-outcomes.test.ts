@@ -39,7 +39,7 @@ async function fixture(db: Db) {
 }
 
 const poll = ({ deviceRequests }: Services, deviceCode: string) =>
-  deviceRequests.poll({ clientId: program.id, deviceCode });
+  deviceRequests.poll({ clientId: program.id, deviceCode, clientIp });
 const codeOfPoll = (service: Services, deviceCode: string): Promise<unknown> =>
   poll(service, deviceCode).then(() => 'key', codeOf);
 const isAccepted = async ({ verifier }: Services, key: string): Promise<boolean> => (await verifier.verify(key)).valid;
@@ -105,6 +105,26 @@ for (const state of states) {
     }
     assert.deepEqual([await keyCount(), await eventsOf('api_key.created')], [1, 1]);
   });
+
+  onEachDatabase(
+    `a sign-out whose connection is ${state} the commit is finished: the key is deleted`,
+    async ({ db }) => {
+      const { line, one, other, approved, eventsOf, keyCount } = await fixture(db);
+      const { secret } = await poll(other, (await approved()).deviceCode);
+      const revoke = (service: Services) => service.keyRevocations.revoke(program.id, secret.reveal());
+      line.state = state;
+      await assert.rejects(revoke(one), isUnavailable);
+      await assert.rejects(revoke(one), isUnavailable);
+      if (state === 'cut before') await assert.rejects(isAccepted(one, secret.reveal()), isUnavailable);
+      line.state = 'whole';
+      await until('the key is deleted', async () => (await keyCount()) === 0);
+      for (const service of [one, other]) {
+        assert.equal(await isAccepted(service, secret.reveal()), false);
+        await revoke(service);
+      }
+      assert.equal(await eventsOf('api_key.deleted'), 1);
+    },
+  );
 
   onEachDatabase(
     `the removal of a program whose connection is ${state} the commit is finished: no poll gets a key`,

@@ -122,7 +122,7 @@ testOnBoth('hours and days are listed in order, within the period, without empty
   const now = at.app.clock.now();
   const hour = Math.floor(now / hourMs) * hourMs;
   const { collector } = at.app.service.services.uses;
-  const used = { id, updatedAt: 0, overlapEndsAt: null };
+  const used = { id, updatedAt: 0, overlapEndsAt: null, expiresAt: null };
   for (const age of [0, 1, 23, 24, 25, 200]) collector.accept(used, hour - age * hourMs, () => undefined);
   const times = async (query: string) => (await at.entries(id, query)).map(([since]) => Math.abs(since));
   assert.deepEqual(await times(''), [24, 23, 1, 0]);

@@ -10,11 +10,16 @@ import { unavailable } from '../../../foundation/database/unavailable.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { findUses } from '../../api-keys/use-store.ts';
-import { UseCollector, type CollectedUse } from '../use-collector.ts';
+import { newMs, UseCollector, type CollectedUse } from '../use-collector.ts';
 import { UseRecords } from '../use-records.ts';
 
 const hour = Date.UTC(2026, 10, 21, 9);
-const key = (id: number, overlapEndsAt: number | null = null) => ({ id, updatedAt: hour - 1, overlapEndsAt });
+const key = (id: number, overlapEndsAt: number | null = null) => ({
+  id,
+  updatedAt: hour - 1,
+  overlapEndsAt,
+  expiresAt: null,
+});
 const unknown = (): undefined => undefined;
 /** An id whose range of the collector has no other id of a test. */
 const spread = (n: number): number => n * 2 ** 37 + 1;
@@ -205,7 +210,7 @@ onEachDatabase('if usage is not kept, only times of last use are written', async
 test('waiting keys are bounded: others count as verifications of no key, and known keys still count', () => {
   const collector = new UseCollector();
   let calls = 0;
-  collector.onMany = () => void calls++;
+  collector.onDue = () => void calls++;
   const max = limits.usageRowsPendingMax;
   for (let id = 1; id <= max; id++) collector.accept(key(spread(id % 50_000) + id), hour, unknown);
   assert.deepEqual([collector.rows, collector.dropped, calls], [max, 0, 1]);
@@ -241,17 +246,46 @@ onEachDatabase('many waiting keys are written before the interval has passed', a
   await until('the rows are written', () => records.totals.written === limits.usageRowsFlushedMax);
 });
 
+onEachDatabase(
+  'the first use of a new secret that expires is written before the interval has passed',
+  async ({ db }) => {
+    const records = recordsOn(db);
+    const changedAt = hour - newMs;
+    const at = (id: number, updatedAt: number) => ({ ...key(id), updatedAt, expiresAt: hour + hourMs });
+    records.collector.accept(at(1, changedAt - 1), hour, unknown);
+    records.collector.accept(key(2), hour, unknown);
+    await turn();
+    assert.deepEqual(await storedIn(db), []);
+    records.collector.accept(at(3, changedAt), hour, unknown);
+    await until('the uses are written', () => records.totals.written === 3);
+    // Further ones of the same secret wait, and so does what a flush puts back.
+    let calls = 0;
+    const { onDue } = records.collector;
+    records.collector.onDue = () => (calls++, onDue());
+    records.collector.accept(at(3, changedAt), hour, unknown);
+    records.collector.putBack([{ ...empty, keyId: 4, usedAt: hour, changedAt: hour }]);
+    assert.equal(calls, 0);
+    // Of another process, and of a key whose secret was replaced.
+    records.add([{ ...empty, keyId: 5, accepted: 1, usedAt: hour, changedAt }]);
+    assert.equal(calls, 1);
+    await until('all are written', () => records.totals.written === 5);
+    records.collector.accept(at(3, hour), hour, unknown);
+    assert.equal(calls, 2);
+    await records.flush();
+  },
+);
+
 test('a flush of many waiting keys that fails is not repeated before the next one', async () => {
   let attempts = 0;
   const fail = () => (attempts++, Promise.reject(unavailable(new Error('the file is closed'))));
   const usage = { all: fail, get: fail, snapshot: fail, transaction: fail };
   const records = new UseRecords({ usage }, new UseCollector(), true);
-  const { onMany } = records.collector;
-  records.collector.onMany = () => undefined;
+  const { onDue } = records.collector;
+  records.collector.onDue = () => undefined;
   for (let n = 1; n <= limits.usageRowsFlushedMax + 10_000; n++) records.collector.accept(key(n), hour, unknown);
-  records.collector.onMany = () => {
+  records.collector.onDue = () => {
     assert.ok(attempts < 10, 'the repetition ends');
-    onMany();
+    onDue();
   };
   for (let expected = 1; expected <= 3; expected++) {
     await assert.rejects(records.flush(), { code: 'unavailable' });

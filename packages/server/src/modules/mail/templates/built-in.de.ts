@@ -224,7 +224,7 @@ Um den Schlüssel zu löschen, melden Sie sich bei {{product}} an, öffnen Sie I
   program_key_created: {
     subject: '{{program}} hat bei {{product}} einen API-Schlüssel von Ihnen erhalten',
     button: 'Schlüssel löschen',
-    text: `Um {{at}} haben Sie das Programm {{program}} genehmigt, und es hat im Netzwerk {{clientRange}}, in dem noch kein Programm einen Ihrer Schlüssel hatte, einen API-Schlüssel erhalten:
+    text: `Am {{at}} hat das Programm {{program}}, das Sie genehmigt hatten, einen API-Schlüssel Ihres Kontos erhalten. Es läuft im Client-IP-Bereich {{clientRange}}, in dem noch kein Programm einen Ihrer Schlüssel erhalten hat:
 
 {{key}}
 
@@ -232,13 +232,13 @@ Seine Berechtigungen:
 
 {{scopes}}
 
-Wenn Sie sich bei diesem Programm nicht auf einem Ihrer Rechner angemeldet haben, löschen Sie den Schlüssel hier, bis {{expiresAt}}. Sie müssen sich nicht anmelden, aber diese E-Mail-Adresse eingeben:
+Wenn Sie diese Anmeldung nicht selbst begonnen haben, löschen Sie den Schlüssel hier, bis {{expiresAt}}. Sie müssen sich dafür nicht anmelden. Die Seite fragt nach dieser E-Mail-Adresse:
 
 {{link}}
 
 Falls die Seite nach einem Code fragt, geben Sie diesen ein: {{code}}
 
-Wenn Sie sich selbst bei dem Programm angemeldet haben, müssen Sie nichts tun.`,
+Wenn Sie die Anmeldung selbst begonnen haben, müssen Sie nichts tun.`,
   },
   management_key_created: {
     subject: 'Bei {{product}} wurde ein Verwaltungsschlüssel erstellt',

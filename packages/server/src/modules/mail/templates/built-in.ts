@@ -233,7 +233,7 @@ To delete the key, sign in to {{product}}, open your API keys or the service acc
   program_key_created: {
     subject: '{{program}} got an API key of yours at {{product}}',
     button: 'Delete the key',
-    text: `At {{at}}, you approved the program {{program}}, and it got an API key in the network {{clientRange}}, where no program had one of your keys before:
+    text: `At {{at}}, the program {{program}}, which you had approved, got an API key of your account. It runs in the client IP range {{clientRange}}, where no program got one of your keys before:
 
 {{key}}
 
@@ -241,13 +241,13 @@ Its scopes:
 
 {{scopes}}
 
-If you did not sign in to this program on a computer of yours, delete the key here, until {{expiresAt}}. You need not sign in, but enter this email address:
+If you did not start this sign-in yourself, delete the key here, until {{expiresAt}}. You need not sign in. The page asks for this email address:
 
 {{link}}
 
 If the page asks for a code, enter this one: {{code}}
 
-If you signed in to the program yourself, you need not do anything.`,
+If you started the sign-in yourself, you need not do anything.`,
   },
   management_key_created: {
     subject: 'A management key was created at {{product}}',

@@ -85,6 +85,11 @@ onEachDatabase(
     const actions = events.map(({ action }) => action);
     assert.deepEqual(actions, ['program.removed', ...Array.from({ length: 7 }, () => 'api_key.deleted')]);
     assert.equal(await countProgramKeys(db, 'other'), 1);
+    await programs.remove(operator, 'other', false);
+    const removed = await programs.listRemoved();
+    assert.deepEqual([removed.length, removed[0]?.id, removed[0]?.keys], [1, 'other', 1]);
+    await programs.add(operator, { id: 'other', name: 'Other' });
+    assert.deepEqual(await programs.listRemoved(), []);
   },
 );
 
@@ -139,7 +144,10 @@ testOnBoth('two programs never have the same name, in any case, also if they are
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, n) => administer(app, admin, 'POST', 'programs', { id: `p${n}`, name: 'Same' })),
   );
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, ...Array<number>(15).fill(400)]);
+  assert.deepEqual(
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    [201, ...Array<number>(15).fill(400)],
+  );
   const path = `programs/${program.id}`;
   assertRejected(await administer(app, admin, 'PATCH', path, { name: 'SAME' }), 'invalid_request');
   assert.equal((await administer(app, admin, 'PATCH', path, { name: 'ACME CLI' })).status, 200);

@@ -94,6 +94,8 @@ test(
         'urn:ietf:params:oauth:grant-type:device_code',
       ],
       device_authorization_endpoint: 'https://auth.example.com/auth/oauth/device',
+      revocation_endpoint: 'https://auth.example.com/auth/oauth/revoke',
+      revocation_endpoint_auth_methods_supported: ['none'],
       token_endpoint: 'https://auth.example.com/auth/oauth/token',
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       service_documentation: 'https://auth.example.com/docs',
