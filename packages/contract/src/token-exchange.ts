@@ -87,12 +87,12 @@ export const exchangeAssertion = route('exchangeAssertion', 'POST /auth/oauth/to
   tag: 'API keys',
   summary: 'Exchange an assertion, an identity token or the secret of an API key for a short-lived secret',
   description:
-    'For API keys with a public key: RFC 7523 section 2.1. The JWT has the header `kid` and the claims `iss`, `sub`, `aud`, `iat`, `exp` and `jti`. Each works once. For API keys with a trust: RFC 7523 section 2.1 or RFC 8693, with the id of the key as `client_id`. For API keys with a secret: RFC 6749 section 4.4, with the id and the secret of the key as `client_id` and `client_secret`, or as Basic. A response with status 400 or 401 has the format of RFC 6749 section 5.2.',
+    'For API keys with a public key: RFC 7523 section 2.1. The JWT has the header `kid` and the claims `iss`, `sub`, `aud`, `iat`, `exp` and `jti`. Each works once. For API keys with a trust: RFC 7523 section 2.1 or RFC 8693, with the id of the key as `client_id`. For API keys with a secret: RFC 6749 section 4.4, with the id and the secret of the key as `client_id` and `client_secret`, or as Basic. For programs on devices: RFC 8628 section 3.4. A response with status 400 or 401 has the format of RFC 6749 section 5.2.',
   auth: 'none',
   body: { type: 'form', schema: ExchangeBody, bytesMax: limits.exchangeBodyBytesMax },
   success: {
     status: 200,
-    description: 'A short-lived secret, which is in no other response',
+    description: 'A short-lived secret, or the API key of a program for its device code. No other response has it',
     schema: ExchangedSecret,
     headers: { 'Cache-Control': '`no-store`', Pragma: '`no-cache`' },
   },

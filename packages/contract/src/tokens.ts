@@ -99,7 +99,9 @@ export const Metadata = Named('ServerMetadata', {
   issuer: Text('https://auth.example.com'),
   token_endpoint: Text('https://auth.example.com/auth/oauth/token'),
   token_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
-  device_authorization_endpoint: Text('https://auth.example.com/auth/oauth/device', 'RFC 8628 section 4'),
+  device_authorization_endpoint: Type.Optional(
+    Text('https://auth.example.com/auth/oauth/device', 'RFC 8628 section 4. Absent without the console'),
+  ),
   revocation_endpoint: Text('https://auth.example.com/auth/oauth/revoke', 'RFC 7009'),
   revocation_endpoint_auth_methods_supported: Type.Array(Text('none')),
   jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),

@@ -99,7 +99,10 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
   return [
     // Any client
     ...healthRoutes(health),
-    ...discoveryRoutes(signingKeys, publicUrl, options.guideFiles !== undefined),
+    ...discoveryRoutes(signingKeys, publicUrl, {
+      docs: options.guideFiles !== undefined,
+      console: options.consoleHost.isOn,
+    }),
     ...contractRoutes({
       ...options,
       hasConsole: (host) => options.consoleHost.isConsole(host),

@@ -78,7 +78,7 @@ export const issuersByOperator = (issuers: Issuers): IssuerChanges => ({
 });
 
 export const programsByOperator = (programs: Programs): ProgramChanges => ({
-  add: async (id) => void (await programs.add(operator, { id, name: description })),
+  add: async (id) => void (await programs.add(operator, { id, name: id })),
   remove: async (id) => {
     try {
       await programs.remove(operator, id, true);

@@ -34,6 +34,9 @@ export function validateNickname(text: string, pointer = '/nickname'): string {
   return nickname;
 }
 
+/** What no nickname has at its end: white space, and joiners, which join two letters. */
+const endOfNone = /[\p{White_Space}\u200C\u200D]$/u;
+
 /**
  * @param suffix ASCII
  * @returns the text, cut so that it can be a nickname with the suffix. It is cut between characters as people see them: a part of an emoji
@@ -42,7 +45,11 @@ export function validateNickname(text: string, pointer = '/nickname'): string {
 export function withSuffix(text: string, suffix: string): string {
   const start = [...text].slice(0, limits.nicknameCodePointsMax + 1).join('');
   const characters = Array.from(new Intl.Segmenter().segment(start), ({ segment }) => segment);
-  const bare = (): string => characters.join('').replace(/[\p{White_Space}\u200C\u200D]+$/u, '');
+  const bare = (): string => {
+    let part = characters.join('');
+    while (endOfNone.test(part)) part = part.slice(0, -1);
+    return part;
+  };
   const fits = (): boolean =>
     [...bare()].length + suffix.length <= limits.nicknameCodePointsMax &&
     Buffer.byteLength(bare()) + suffix.length <= limits.nicknameBytesMax;

@@ -14,8 +14,12 @@ export interface RemovedProgramRow {
   readonly keys: number;
 }
 
-/** SQL: the id and the name of the program of a key `k`; the name is null if the program has been removed. */
-export const programColumns = `k.program as "programId", (select p.name from programs p where p.id = k.program) as "programName"`;
+/**
+ * SQL: the id and the name of the program of a key `k`. The name is null if the program has been removed, also if another one has its id
+ * since.
+ */
+export const programColumns = `k.program as "programId",
+  (select p.name from programs p where p.id = k.program and p.created_at <= k.created_at) as "programName"`;
 
 const setProgram = sql('set_program_of_api_key', 'update api_keys set program = $2 where id = $1');
 const countOf = sql<{ count: number }>(

@@ -23,21 +23,21 @@ export interface ConsoleHostOptions {
  * another origin. The Host header is the client's, so this separates browsers, and it protects nothing from other clients.
  */
 export class ConsoleHost {
-  readonly #isOn: boolean;
+  readonly isOn: boolean;
   /** Undefined: every host. */
   readonly #host: string | undefined;
   readonly #defaultPort: string;
 
   constructor({ isOn, consoleUrl, publicUrl }: ConsoleHostOptions) {
     const { host, protocol } = new URL(consoleUrl ?? publicUrl);
-    this.#isOn = isOn;
+    this.isOn = isOn;
     this.#host = host === new URL(publicUrl).host ? undefined : host;
     this.#defaultPort = protocol === 'https:' ? ':443' : ':80';
   }
 
   /** @param host the Host header of a request */
   isConsole(host: string | undefined): boolean {
-    if (!this.#isOn) return false;
+    if (!this.isOn) return false;
     return this.#host === undefined || this.#withoutDefaultPort(host ?? '') === this.#host;
   }
 

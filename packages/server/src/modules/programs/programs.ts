@@ -5,7 +5,8 @@
  */
 import { limits, type NewProgramBody, type ProgramChangeBody } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { DomainError } from '../../foundation/errors.ts';
+import { DomainError, invalidAt } from '../../foundation/errors.ts';
+import { fold } from '../../foundation/fold.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
 import { lockAdministrationTx } from '../accounts/administrators-store.ts';
 import { finishDeletionTx } from '../api-keys/deletion-store.ts';
@@ -100,6 +101,7 @@ export class Programs {
     return async (tx) => {
       await lockAdministrationTx(tx);
       if ((await store.countProgramsTx(tx)) >= limits.programsMax) throw new DomainError('program_limit_reached');
+      await assertOwnNameTx(tx, row);
       if (!(await store.insertProgramTx(tx, row))) throw new DomainError('program_taken');
       await recordEventTx(tx, { at: now, principal, action: 'program.created', target: row.id, details: shown(row) });
     };
@@ -136,7 +138,10 @@ export class Programs {
 
   /** {@link change} in a transaction of the caller, who records the narrowing. @throws DomainError as `change` */
   async changeTx(tx: Transaction, act: Act, id: string, body: ProgramChangeBody): Promise<Made> {
-    return changeLockedTx(tx, act, existing(await lockTx(tx, id)), body);
+    const { name } = body;
+    const found = existing(await lockTx(tx, id));
+    if (name !== undefined) await assertOwnNameTx(tx, { id, name });
+    return changeLockedTx(tx, act, found, body);
   }
 
   /**
@@ -219,6 +224,13 @@ export class Programs {
     });
     return deleted.length;
   }
+}
+
+/** People know a program by its name. Under {@link lockAdministrationTx}. @throws DomainError `invalid_request` */
+async function assertOwnNameTx(tx: Transaction, { id, name }: Pick<ProgramRow, 'id' | 'name'>): Promise<void> {
+  const others = await store.listNamesTx(tx);
+  if (others.some((other) => other.id !== id && fold(other.name) === fold(name)))
+    throw invalidAt('/name', 'Another program has this name.');
 }
 
 /** The administration first, as in an addition: a file that is applied meanwhile waits. */

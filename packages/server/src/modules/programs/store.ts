@@ -33,6 +33,7 @@ const select = sql<ProgramRow>('select_program', selectText);
 const lock = sql<ProgramRow>('lock_program', { sqlite: selectText, postgres: `${selectText} for update` });
 const share = sql<ProgramRow>('share_program', { sqlite: selectText, postgres: `${selectText} for share` });
 const count = sql<{ count: number }>('count_programs', 'select count(*) as count from programs');
+const selectNames = sql<{ id: string; name: string }>('select_names_of_programs', 'select id, name from programs');
 const insert = sql(
   'insert_program',
   `insert into programs (id, name, scopes, lifetime_seconds, created_at, updated_at)
@@ -71,6 +72,9 @@ export const lockProgramTx = (tx: Transaction, id: string): Promise<ProgramRow |
 export const shareProgramTx = (tx: Transaction, id: string): Promise<ProgramRow | undefined> => tx.get(share, [id]);
 
 export const countProgramsTx = async (tx: Transaction): Promise<number> => (await tx.get(count))?.count ?? 0;
+
+/** Of all programs. */
+export const listNamesTx = (tx: Transaction): Promise<{ id: string; name: string }[]> => tx.all(selectNames);
 
 /** @returns false if a program with the id exists */
 export async function insertProgramTx(tx: Transaction, row: ProgramRow): Promise<boolean> {

@@ -66,15 +66,21 @@ export function sessionRoutes(tokens: TokenPairs): readonly Route[] {
   ];
 }
 
-/** @param issuer the public URL */
-export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDocs: boolean): readonly Route[] {
+/** @param issuer the public URL @param has whether the documentation is on, and the console, in which people approve programs */
+export function discoveryRoutes(
+  signingKeys: SigningKeys,
+  issuer: string,
+  has: { readonly docs: boolean; readonly console: boolean },
+): readonly Route[] {
   const cacheControl = contract.discoveryCacheControl;
   const metadata: contract.Metadata = {
     issuer,
     token_endpoint: `${issuer}${contract.exchangeAssertion.path}`,
     // `none`: an assertion is the only credential, and a program on a device has none.
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-    device_authorization_endpoint: `${issuer}${contract.requestDeviceAuthorization.path}`,
+    ...(has.console && {
+      device_authorization_endpoint: `${issuer}${contract.requestDeviceAuthorization.path}`,
+    }),
     revocation_endpoint: `${issuer}${contract.revokeToken.path}`,
     revocation_endpoint_auth_methods_supported: ['none'],
     jwks_uri: `${issuer}${contract.getJwks.path}`,
@@ -86,9 +92,9 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string, hasDoc
       contract.clientCredentialsGrant,
       contract.jwtBearerGrant,
       contract.tokenExchangeGrant,
-      contract.deviceCodeGrant,
+      ...(has.console ? [contract.deviceCodeGrant] : []),
     ],
-    ...(hasDocs && { service_documentation: issuer + contract.docsPath }),
+    ...(has.docs && { service_documentation: issuer + contract.docsPath }),
   };
   const keep = keepContent('application/json; charset=utf-8');
   const discovery = new FixedContent('application/json; charset=utf-8', JSON.stringify(metadata));

@@ -7,6 +7,7 @@ import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newDeviceClient, program } from '../../../../test-kit/device-client.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { bearer } from '../../../../test-kit/new-app.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, auditEventsOf, now, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -130,8 +131,47 @@ onEachDatabase(
   },
 );
 
+testOnBoth('two programs never have the same name, in any case, also if they are added at once', async () => {
+  await using at = await newDeviceClient();
+  const { app } = at;
+  const admin = await newAdministrator(app);
+  const names = ['Acme CLI', 'acme cli', 'ACME CL\u0131'];
+  for (const name of names) {
+    const answer = await administer(app, admin, 'POST', 'programs', { id: 'other', name });
+    assertRejected(answer, 'invalid_request');
+    assert.match(answer.text, /Another program has this name/);
+  }
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, (_, n) => administer(app, admin, 'POST', 'programs', { id: `p${n}`, name: 'Same' })),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    [201, ...Array<number>(15).fill(400)],
+  );
+  const path = `programs/${program.id}`;
+  assertRejected(await administer(app, admin, 'PATCH', path, { name: 'SAME' }), 'invalid_request');
+  assert.equal((await administer(app, admin, 'PATCH', path, { name: 'ACME CLI' })).status, 200);
+});
+
+testOnBoth('a key of a removed program does not show the name of a later one with the same id', async () => {
+  await using at = await newDeviceClient();
+  const { app } = at;
+  const { programs } = app.service.services;
+  await at.fetch(await at.approved({ nickname: 'earlier' }));
+  await programs.remove(operator, program.id, false);
+  app.clock.advance({ seconds: 1 });
+  await programs.add(operator, { ...program, name: 'Other tool' });
+  await at.fetch(await at.approved({ nickname: 'later' }));
+  const { json } = await app.call('GET', '/auth/api-keys?view=full', { headers: bearer(at.person.accessToken) });
+  const { apiKeys } = json as { apiKeys: { nickname: string; program: unknown }[] };
+  assert.deepEqual(Object.fromEntries(apiKeys.map((key) => [key.nickname, key.program])), {
+    earlier: { id: program.id, name: program.id },
+    later: { id: program.id, name: 'Other tool' },
+  });
+});
+
 onEachDatabase('there is a maximum number of programs', async ({ db }) => {
   const programs = programsOn(db);
-  for (let n = 0; n < limits.programsMax; n++) await programs.add(operator, { id: `p${n}`, name: 'a program' });
+  for (let n = 0; n < limits.programsMax; n++) await programs.add(operator, { id: `p${n}`, name: `program ${n}` });
   await assert.rejects(programs.add(operator, { id: 'more', name: 'more' }), { code: 'program_limit_reached' });
 });

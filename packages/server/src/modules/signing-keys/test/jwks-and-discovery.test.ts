@@ -103,6 +103,18 @@ test(
   },
 );
 
+test('without the console, in which people approve programs, the metadata has no device sign-in', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CONSOLE: 'off' } });
+  const { json } = await app.call('GET', '/.well-known/oauth-authorization-server');
+  const metadata = json as { device_authorization_endpoint?: string; grant_types_supported: string[] };
+  assert.equal(metadata.device_authorization_endpoint, undefined);
+  assert.deepEqual(metadata.grant_types_supported, [
+    'client_credentials',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    'urn:ietf:params:oauth:grant-type:token-exchange',
+  ]);
+});
+
 test('without a public URL the issuer contains the port that was chosen', async () => {
   await using app = await newApp();
   const { port } = new URL(app.url);
