@@ -17,7 +17,6 @@ import { endLeakedSecretsTx, rememberLeakedSecretsTx } from '../leaks/replay.ts'
 import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges, type FoundChange } from '../deletion-journal/store.ts';
-import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
 import { removeIssuersTx, voidIssuersTx } from '../issuers/store.ts';
 import { removePasskeysTx } from '../passkeys/replay-store.ts';
 import {
@@ -91,13 +90,6 @@ interface Change {
 }
 
 const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
-/** Also removes one-time codes, as the original change did: a link from an earlier mail must not work again. */
-const withCodes =
-  (apply: typeof voidPasswordsTx): Change['apply'] =>
-  async (tx, changes, now) => {
-    await apply(tx, idsOf(changes), now);
-    await deleteCodesOfAccountsTx(tx, idsOf(changes));
-  };
 
 const changes: Readonly<Record<ChangeKind, Change>> = {
   role_removed: {
@@ -105,8 +97,14 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     apply: (tx, list, now) => removeAdministratorRolesTx(tx, idsOf(list), now),
     details: { role: 'user' },
   },
-  password_changed: { action: 'account.password_voided', apply: withCodes(voidPasswordsTx) },
-  email_changed: { action: 'account.email_confirmation_required', apply: withCodes(unconfirmEmailsTx) },
+  password_changed: {
+    action: 'account.password_voided',
+    apply: (tx, list, now) => voidPasswordsTx(tx, idsOf(list), now),
+  },
+  email_changed: {
+    action: 'account.email_confirmation_required',
+    apply: (tx, list, now) => unconfirmEmailsTx(tx, idsOf(list), now),
+  },
   second_factor_removed: { action: 'second_factor.removed', apply: removeSecondFactorsTx },
   recovery_codes_replaced: { action: 'recovery_codes.replaced', apply: removeReplacedCodesTx },
   recovery_code_used: { action: 'recovery_code.used', apply: (tx, list) => removeUsedCodesTx(tx, idsOf(list)) },

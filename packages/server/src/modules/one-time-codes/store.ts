@@ -84,11 +84,6 @@ const deleteOfAccount = sql(
   `delete from one_time_codes
    where account_pk = (select pk from accounts where id = $1) and purpose not in ${lasting}`,
 );
-const deleteOfAccounts = sql(
-  'delete_codes_of_accounts',
-  onList(`delete from one_time_codes where purpose not in ${lasting}
-    and account_pk in (select pk from accounts where id in ({ids}))`),
-);
 const deleteOfPurpose = sql(
   'delete_account_codes_of_purpose',
   `delete from one_time_codes where account_pk = (select pk from accounts where id = $1) and purpose = $2`,
@@ -165,10 +160,6 @@ export async function deleteCodesTx(tx: Transaction, accountId: string, purpose?
   if (purpose === undefined) await tx.run(deleteOfAccount, [accountId]);
   else await tx.run(deleteOfPurpose, [accountId, purpose]);
 }
-
-/** As {@link deleteCodesTx} without a purpose, for many accounts. */
-export const deleteCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
-  void (await tx.run(deleteOfAccounts, [JSON.stringify(accountIds)]));
 
 /** Whether a code of this purpose that belongs to no account is valid. */
 export const hasUnownedCodeTx = async (tx: Transaction, purpose: CodePurpose, now: number): Promise<boolean> =>
