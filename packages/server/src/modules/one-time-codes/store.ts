@@ -1,6 +1,5 @@
 /** Rows of one-time codes. To redeem a code deletes its row, so only one of several concurrent requests succeeds. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 /** A code works for its own purpose only. */
