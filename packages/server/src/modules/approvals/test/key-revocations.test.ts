@@ -45,7 +45,7 @@ testOnBoth('a program deletes the key that it made, and every later verification
 test('a program deletes no key of another program, of no program, or of another kind', async () => {
   await using at = await newDeviceClient();
   const { programs } = at.app.service.services;
-  await programs.add(operator, { ...program, id: 'other-cli' });
+  await programs.add(operator, { ...program, id: 'other-cli', name: 'Other CLI' });
   const { key } = await newKeyOf(at);
   const own = (await call(at, 'POST', '', { nickname: 'own' })).json as { key: string };
   const begun = await at.begin();
