@@ -88,8 +88,7 @@ export class DeviceRequests {
     const clientRange = rangeOf(clientIp);
     await approvalLimits.assertMayBegin(program.id, clientRange, now);
     // By reads: neither rejected clients nor a count of many rows occupy the writer.
-    if ((await store.countOfRange(db, program.id, clientRange, now)) >= limits.deviceRequestsPerRangeMax)
-      throw tooMany();
+    assertMore(await store.outstandingOfRange(db, program.id, clientRange, now), now);
     const isNearBound = ((await this.#outstanding.read(program.id)) ?? 0) >= nearBound;
     const requested = { scopes, lifetimeSeconds: lifetimeSecondsOf(program.lifetimeSeconds, lifetimeDaysMax) };
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -113,13 +112,12 @@ export class DeviceRequests {
 
   async #beginTx(tx: Transaction, request: store.NewRequest, isNearBound: boolean): Promise<boolean> {
     const { programId, clientRange, now } = request;
-    const ofRangeMax = limits.deviceRequestsPerRangeMax;
     await this.#options.approvalLimits.countBeginTx(tx, programId, clientRange, now);
-    const ofRange = await store.countOfRange(tx, programId, clientRange, now);
-    if (ofRange >= ofRangeMax) throw tooMany();
+    const ofRange = await store.outstandingOfRange(tx, programId, clientRange, now);
+    assertMore(ofRange, now);
     if (isNearBound && (await store.countOfProgram(tx, programId, now)) >= limits.deviceRequestsPerProgramMax) {
       // Replaced, not rejected, so that many ranges together cannot keep all others out.
-      if (!(await store.evictTx(tx, request, ofRange))) throw tooMany();
+      if (!(await store.evictTx(tx, request, ofRange.count))) throw tooMany(limits.deviceIntervalSeconds);
     }
     return store.insertRequestTx(tx, request);
   }
@@ -168,8 +166,14 @@ const isInForce = ({ lifetimeSeconds }: ProgramRow): boolean => lifetimeSeconds 
 export const unknownProgram = (): DomainError =>
   new DomainError('invalid_client', { detail: 'No program has this client_id.' });
 
-const tooMany = (): DomainError =>
-  new DomainError('too_many_device_requests', { retryAfterSeconds: limits.deviceIntervalSeconds });
+const tooMany = (retryAfterSeconds: number): DomainError =>
+  new DomainError('too_many_device_requests', { retryAfterSeconds });
+
+/** @throws DomainError `too_many_device_requests`, with the time until one of the range expires */
+function assertMore({ count, firstExpiresAt }: store.Outstanding, now: number): void {
+  if (count < limits.deviceRequestsPerRangeMax) return;
+  throw tooMany(Math.max(1, Math.ceil(((firstExpiresAt ?? now) - now) / 1_000)));
+}
 
 /** @throws DomainError `invalid_scope` */
 function requestedScopes({ scopes }: ProgramRow, scope: string): readonly string[] {

@@ -84,10 +84,17 @@ const insert = sql(
    select $1, 'device', id, $3, $4, $5, 'pending', $6, $7, $8 from programs where id = $2
    on conflict do nothing`,
 );
+/** Outstanding requests of a program from one client IP range. */
+export interface Outstanding {
+  readonly count: number;
+  /** Milliseconds since 1970; null without one. */
+  readonly firstExpiresAt: number | null;
+}
+
 const pending = `r.state = 'pending' and r.program_id = $1 and r.expires_at > $2`;
-const countRange = sql<{ count: number }>(
+const countRange = sql<Outstanding>(
   'count_requests_of_range',
-  `select count(*) as count from approval_requests r where ${pending} and r.client_range = $3`,
+  `select count(*) as count, min(r.expires_at) as "firstExpiresAt" from approval_requests r where ${pending} and r.client_range = $3`,
 );
 const countProgram = sql<{ count: number }>(
   'count_requests_of_program',
@@ -158,13 +165,12 @@ export async function insertRequestTx(tx: Transaction, request: NewRequest): Pro
   return (await tx.run(insert, values)) > 0;
 }
 
-/** Outstanding requests of a program from one client IP range. */
-export const countOfRange = async (
+export const outstandingOfRange = async (
   reader: Pick<Reader, 'get'>,
   program: string,
   range: string,
   now: number,
-): Promise<number> => (await reader.get(countRange, [program, now, range]))?.count ?? 0;
+): Promise<Outstanding> => (await reader.get(countRange, [program, now, range])) ?? { count: 0, firstExpiresAt: null };
 
 /** Reads all outstanding requests of the program in the index. */
 export const countOfProgram = async (reader: Pick<Reader, 'get'>, program: string, now: number): Promise<number> =>

@@ -230,7 +230,7 @@ export class Programs {
 async function assertOwnNameTx(tx: Transaction, { id, name }: Pick<ProgramRow, 'id' | 'name'>): Promise<void> {
   const others = await store.listNamesTx(tx);
   if (others.some((other) => other.id !== id && fold(other.name) === fold(name)))
-    throw invalidAt('/name', 'Another program has this name.');
+    throw invalidAt('/name', 'Another program has this name.', { code: 'repeated' });
 }
 
 /** The administration first, as in an addition: a file that is applied meanwhile waits. */

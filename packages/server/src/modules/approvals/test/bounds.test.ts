@@ -95,7 +95,10 @@ testOnBoth('a client IP range has a bounded number of outstanding requests, also
   const max = limits.deviceRequestsPerRangeMax;
   const answers = await Promise.all(Array.from({ length: max + 10 }, (_, n) => at.tryBegin({}, `192.0.2.${n}`)));
   assert.equal(answers.filter(({ status }) => status === 200).length, max);
-  assertRejected(await at.tryBegin({}, '192.0.2.250'), 'too_many_device_requests');
+  at.app.clock.advance({ seconds: 100 });
+  const rejected = await at.tryBegin({}, '192.0.2.250');
+  assertRejected(rejected, 'too_many_device_requests');
+  assert.equal(rejected.headers.get('retry-after'), String(limits.deviceRequestSeconds - 100));
   await at.begin({}, '192.0.3.1');
   at.app.clock.advance({ seconds: limits.deviceRequestSeconds });
   await at.begin({}, '192.0.2.1');
