@@ -19,7 +19,8 @@ export function approvalRequests(newEmail: () => string): Readonly<Record<string
     (method: string, path: (id: string) => string, json?: object): Send =>
     async ({ client: { app } }) => {
       const administrator = await newAdministrator(app, newEmail());
-      const body = { id: `tool-${++programs}`, name: 'Tool' };
+      const name = `Tool ${++programs}`;
+      const body = { id: `tool-${programs}`, name };
       const added = await administer(app, administrator, 'POST', 'programs', body);
       assert.equal(added.status, 201, added.text);
       return method === 'POST' ? added : administer(app, administrator, method, `programs${path(body.id)}`, json);
