@@ -227,11 +227,13 @@ def _code_of(content: Any) -> tuple[DeviceCode, str, int]:
 def _key_of(content: Any) -> DeviceKey:
     """Raises KeyreeveError."""
     members = content if isinstance(content, dict) else {}
-    nickname, scope, seconds = members.get("nickname"), members.get("scope"), members.get("expires_in")
-    is_key = _is_text(members.get("access_token"), KEY_FORM) and _is_integer(members.get("key_id"), 1, _KEY_ID_MAX)
-    if not (is_key and _is_text(nickname, _NICKNAME_FORM) and _is_text(scope, _SCOPE_FORM)):
+    forms = {"access_token": KEY_FORM, "nickname": _NICKNAME_FORM, "scope": _SCOPE_FORM}
+    is_key = all(_is_text(members.get(name), form) for name, form in forms.items())
+    if not (is_key and _is_integer(members.get("key_id"), 1, _KEY_ID_MAX)):
         raise _other_form()
+    seconds = members.get("expires_in")
     if type(seconds) is not int or not 0 <= seconds <= _KEY_SECONDS_MAX:
         raise _other_form()
     expires_at = datetime.now(timezone.utc) + timedelta(seconds=seconds)
-    return DeviceKey(members["access_token"], members["key_id"], nickname, tuple(scope.split()), expires_at)
+    scopes = tuple(members["scope"].split())
+    return DeviceKey(members["access_token"], members["key_id"], members["nickname"], scopes, expires_at)
