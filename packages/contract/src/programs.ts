@@ -76,6 +76,8 @@ export const ProgramList = Named('ProgramList', {
   }),
 });
 
+export type ProgramList = Static<typeof ProgramList>;
+
 export const RemovedProgram = Named('RemovedProgram', {
   message: Text('The program acme-cli has been removed.'),
   deletedKeys: Type.Integer({ minimum: 0, examples: [3] }),
@@ -121,8 +123,7 @@ export const adminChangeProgram = route('adminChangeProgram', 'PATCH /admin/prog
   ...changing,
   ...ofProgram,
   summary: 'Change a program',
-  description:
-    'A removed scope or a shorter lifetime also applies to requests that were approved before and whose key does not exist yet: they are denied.',
+  description: 'Requests that were approved before the change, and whose key does not exist yet, are denied.',
   body: { type: 'json', schema: ProgramChangeBody },
   success: program,
   errors: ['program_not_found', 'nickname_invalid', 'scope_invalid', 'reserved_scope'],

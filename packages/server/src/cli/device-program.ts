@@ -22,7 +22,7 @@ export function deviceProgramCommand(): Command {
     .action(add);
   program
     .command('list')
-    .description('List the programs, with the number of their keys.')
+    .description('List the programs, with the number of their keys, and removed programs that still have keys.')
     .json()
     .remote('administrator')
     .examples('keyreeve program list')
@@ -108,10 +108,14 @@ async function add(id: string, { name, ...options }: SettingOptions & { readonly
 const scopesOf = ({ scopes }: Program): string => scopes.join(' ') || '(none)';
 
 async function list(options: OutputOptions): Promise<void> {
-  const programs = await withOperations((to) => to.programs.list());
-  const rows = programs.map((one) => [one.id, one.name, scopesOf(one), inWords(one.lifetimeSeconds), String(one.keys)]);
+  const found = await withOperations((to) => to.programs.list());
+  const { programs, removed } = found;
+  const rows = [
+    ...programs.map((one) => [one.id, one.name, scopesOf(one), inWords(one.lifetimeSeconds), String(one.keys)]),
+    ...removed.map(({ id, keys }) => [id, '(removed)', '', '', String(keys)]),
+  ];
   const head = ['ID', 'NAME', 'SCOPES', 'LIFETIME', 'KEYS'];
-  print(options, programs, `${table(head, rows)}\n${plural(programs.length, 'program')}`);
+  print(options, found, `${table(head, rows)}\n${plural(programs.length, 'program')}`);
 }
 
 async function show(id: string, options: OutputOptions): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type NewProgramBody,
   type Program,
   type ProgramChangeBody,
+  type ProgramList,
 } from '@keyreeve/contract';
 import { toProgram } from '../../modules/programs/program.ts';
 import type { Removal } from '../../modules/programs/programs.ts';
@@ -16,7 +17,7 @@ import { operator, type CommandContext } from '../session.ts';
 
 export interface ProgramOperations {
   add(program: NewProgramBody): Promise<Program>;
-  list(): Promise<readonly Program[]>;
+  list(): Promise<ProgramList>;
   find(id: string): Promise<Program>;
   change(id: string, change: ProgramChangeBody): Promise<Program>;
   /** @param deletesKeys a part of its keys, if there are many: until none remain, it is called again */
@@ -25,7 +26,7 @@ export interface ProgramOperations {
 
 export const localPrograms = ({ programs }: CommandContext): ProgramOperations => ({
   add: async (program) => toProgram(await programs.add(operator, program)),
-  list: async () => (await programs.list()).map(toProgram),
+  list: async () => ({ programs: (await programs.list()).map(toProgram), removed: await programs.listRemoved() }),
   find: async (id) => toProgram(await programs.find(id)),
   change: async (id, change) => toProgram(await programs.change(operator, id, change)),
   remove: (id, deletesKeys) => programs.remove(operator, id, deletesKeys),
@@ -33,7 +34,7 @@ export const localPrograms = ({ programs }: CommandContext): ProgramOperations =
 
 export const remotePrograms = (service: RemoteService): ProgramOperations => ({
   add: (body) => service.request(adminAddProgram, { body }),
-  list: async () => (await service.request(adminListPrograms)).programs,
+  list: () => service.request(adminListPrograms),
   find: (id) => service.request(adminGetProgram, { params: { id } }),
   change: (id, body) => service.request(adminChangeProgram, { params: { id }, body }),
   remove: (id, deletesKeys) =>
