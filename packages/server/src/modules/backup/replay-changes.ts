@@ -152,7 +152,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     action: 'installation.file_applied',
     apply: (tx, list, now) => raiseGenerationTx(tx, idsOf(list), now),
   },
-  // The journal has no settings, so nobody can approve the program until an administrator sets them.
+  // The journal has no settings, so the program can get no approval until an administrator sets them.
   program_narrowed: {
     action: 'program.updated',
     apply: voidProgramsTx,

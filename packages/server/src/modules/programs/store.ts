@@ -9,7 +9,7 @@ export interface ProgramRow {
   readonly name: string;
   /** The scopes that its keys may have, separated by spaces. */
   readonly scopes: string;
-  /** The longest lifetime of its keys. 0: nobody can approve it, after a repeated narrowing. */
+  /** The longest lifetime of its keys. 0 after a replay has repeated a narrowing: the program can get no approval. */
   readonly lifetimeSeconds: number;
   readonly createdAt: number;
   /** Each change has a later time than the previous one. */
@@ -92,7 +92,7 @@ export async function updateProgramTx(tx: Transaction, row: ProgramRow): Promise
 export const removeProgramTx = async (tx: Transaction, id: string): Promise<boolean> =>
   (await tx.run(remove, [id])) > 0;
 
-/** For a replay of the deletion journal, which records the events: nobody can approve them until their settings are stated again. */
+/** For a replay of the deletion journal, which records the events: the programs can get no approval until an administrator states their settings. */
 export const voidProgramsTx = async (tx: Transaction, changes: readonly DatedId[]): Promise<void> =>
   void (await tx.run(voidListed, [JSON.stringify(changes)]));
 

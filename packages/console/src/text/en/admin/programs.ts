@@ -12,7 +12,7 @@ export const programs = {
   nameHint: 'What people see when they approve it, and the suggested nickname of its keys.',
   lifetime: 'Longest lifetime',
   lifetimeOfKeys: 'Longest lifetime of its keys',
-  lapsed: 'A restore has removed its settings. Nobody can approve it until you save them again.',
+  lapsed: 'A restore has removed its settings. People can approve it again after you save them.',
   lapsedBadge: 'Settings missing',
   keys: 'Keys',
   keyCount: (keys: number, count: string) => (keys === 1 ? '1\u00A0key' : `${count}\u00A0keys`),

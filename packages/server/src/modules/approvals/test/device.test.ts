@@ -72,7 +72,7 @@ testOnBoth('a program gets an API key that a person has approved and narrowed', 
   assert.equal(at.app.logLines.join('').includes(String(key)), false, 'the log has no secret');
 });
 
-test('a program that polls too fast is told to slow down, and gets its key all the same', async () => {
+test('a program that polls too fast gets `slow_down`, and later its key', async () => {
   await using at = await newDeviceClient();
   const { device_code: deviceCode, user_code: code } = await at.begin();
   await assertPoll(at, deviceCode, 'authorization_pending');
