@@ -2,18 +2,21 @@
 import { effect } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import { LocationProvider } from 'preact-iso/router';
+import { useOwnSentences } from './own-sentences.ts';
 import { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
 import { config, loadSession, session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { store } from './stored.ts';
-import { loadTexts, text, textsVersion } from './text/text.ts';
+import { loadTexts } from './text/load-texts.ts';
+import { text, textsVersion } from './text/text.ts';
 import { basePath, root } from './root.ts';
 
 const element = document.querySelector('#app')!;
 
 async function start(): Promise<void> {
+  useOwnSentences();
   // At the same time, so that the page appears after one round trip.
   const [texts, data] = await Promise.allSettled([loadTexts(), loadSession()]);
   if (texts.status === 'rejected') return reloadLater(10);

@@ -1,5 +1,6 @@
 /** The texts about rotations and about keys with a trust in the user's language. They load with the parts that show them. */
-import { loadLater, locale, textsIn } from './text.ts';
+import { loadLater, textsIn } from './load-texts.ts';
+import { locale } from './text.ts';
 import type { TrustTexts } from './texts.ts';
 
 /** Defined before the first of these parts is rendered. */

@@ -4,7 +4,7 @@ import type { Fields } from '../../fields.ts';
 import { formatDateTime } from '../../format.ts';
 import { Field, Select } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 
 const dayMs = 86_400_000;

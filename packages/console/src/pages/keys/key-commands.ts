@@ -1,5 +1,5 @@
 /** Commands of a POSIX shell that use a key. */
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 
 /** Between single quotes, only the single quote is special. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

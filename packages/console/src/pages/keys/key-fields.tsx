@@ -2,7 +2,7 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { Field, Select, TextArea } from '../../parts/field.tsx';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
 import type { KeyChange, KeyDetails, NewKey } from './key-owner.ts';

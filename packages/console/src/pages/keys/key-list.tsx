@@ -13,7 +13,7 @@ import { Sparkline } from '../../parts/sparkline.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { hasSecret } from '../../secret-text.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import type { CreateKeyDialogProps } from './create-key-dialog.tsx';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';

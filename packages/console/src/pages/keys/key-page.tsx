@@ -12,7 +12,7 @@ import { Page } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useAction, useResource } from '../../resource.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import { trustText } from '../../text/trust-text.ts';
 import { DeleteKeyDialog, deletion, deletionLabel } from './delete-key-dialog.tsx';

@@ -6,7 +6,7 @@ import { Choice, Choices } from '../../parts/choice.tsx';
 import { Labelled } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
-import { config, isAdministrator } from '../../session.ts';
+import { config, isAdministrator } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import { verifyScope } from './key-commands.ts';
 

@@ -1,7 +1,7 @@
 /** Shows the secret of a new or rotated key, once, with commands that use it. */
 import { CopyField } from '../../parts/copy-field.tsx';
 import { SecretDialog, type SecretDialogProps } from '../../parts/secret-dialog.tsx';
-import { isAdministrator } from '../../session.ts';
+import { isAdministrator } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import { isServiceKey, requestCommand, verifyCommand } from './key-commands.ts';
 
