@@ -23,6 +23,8 @@ type SessionAuth = 'access_token' | 'administrator' | 'manager';
 export type SessionRoute = {
   [K in keyof Routes]: Routes[K] extends { auth: SessionAuth } ? K : never;
 }[keyof Routes];
+/** Routes for the keys of one account. */
+export type KeyRoute = Extract<SessionRoute, `${string} /auth/api-keys${string}`>;
 /** Routes that need no session, and those of the session itself. */
 export type OpenRoute = Exclude<keyof Routes, SessionRoute>;
 

@@ -1,7 +1,8 @@
 /** The entry of the console: loads texts, settings and session, then shows the page of the URL. */
 import { effect } from '@preact/signals';
 import { render, type VNode } from 'preact';
-import { LocationProvider } from 'preact-iso/router';
+import { LocationProvider, useLocation } from 'preact-iso/router';
+import { NavigationContext } from './navigation.ts';
 import { useOwnSentences } from './own-sentences.ts';
 import { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
@@ -40,8 +41,14 @@ function show(page: VNode): void {
 /** Another language renders everything again. */
 const Root = () => (
   <LocationProvider scope={root} key={textsVersion.value}>
-    <Shell />
+    <Located />
   </LocationProvider>
+);
+
+const Located = () => (
+  <NavigationContext.Provider value={useLocation()}>
+    <Shell />
+  </NavigationContext.Provider>
 );
 
 /** For the skeleton of the next visit (early.ts). */
