@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path';
 import * as esbuild from 'esbuild';
 import { licencesOf } from '../../scripts/licences.ts';
+import { buildElement } from '../elements/build.ts';
 import { readExamples } from './examples.ts';
 import { languages } from './src/text/language.ts';
 
@@ -66,6 +67,8 @@ export function buildConsole(folder: string): void {
   );
   writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile).map(lowerCase), texts));
   cpSync(join(source, 'static'), folder, { recursive: true });
+  mkdirSync(join(folder, 'portal'), { recursive: true });
+  writeFileSync(join(folder, 'portal/keys.js'), buildElement());
   writeFileSync(join(folder, 'licences.txt'), licencesOf(bundledPackages));
 }
 
