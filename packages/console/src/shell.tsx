@@ -12,7 +12,7 @@ import { lazyPage, lazyPart } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
 import { Preferences } from './parts/preferences.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
-import { outage } from './outage.ts';
+import { OutageBanner } from './parts/outage-banner.tsx';
 import type { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
 import { Notice } from './parts/notice.tsx';
@@ -70,12 +70,7 @@ export function Shell() {
         {text.general.skip}
       </a>
       <Announcements />
-      {outage.value && (
-        <div class="banner" role="alert">
-          <Icon name="warning" />
-          {outage.value === 'unavailable' ? text.general.databaseDown : text.general.offline}
-        </div>
-      )}
+      <OutageBanner />
       {session.value ? <SignedIn key={session.value.account.id} /> : <SignedOut />}
       {ending.value && <SessionEndDialog />}
       {recoveryCodes.value && <RecoveryCodesDialog codes={recoveryCodes.value} />}

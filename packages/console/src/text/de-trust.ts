@@ -52,7 +52,6 @@ export const deTrust: TrustTexts = {
   issuerStates: { declared: 'Deklariert', removed: 'Entfernt' },
   issuerRemoved:
     'Der Aussteller wurde entfernt, deshalb gibt der Schlüssel keine Geheimnisse mehr aus. Ändern Sie das Vertrauen, nachdem ein Administrator den Aussteller wieder hinzugefügt hat.',
-  rotate: 'Vertrauen ändern',
   rotateIntro: 'Bis das alte Vertrauen endet, gelten beide.',
   oldEnds: 'Das alte Vertrauen endet',
   overlapInProgress: (end: string) =>

@@ -50,7 +50,6 @@ export const enTrust = {
   issuerStates: { declared: 'Declared', removed: 'Removed' },
   issuerRemoved:
     'The issuer has been removed, so the key issues no more secrets. Change the trust after an administrator has added the issuer again.',
-  rotate: 'Change trust',
   rotateIntro: 'Both trusts are valid until the old one ends.',
   oldEnds: 'The old trust ends',
   overlapInProgress: (end: string) =>

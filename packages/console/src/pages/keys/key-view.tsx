@@ -14,8 +14,8 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useAction, useResource } from '../../resource.ts';
 import { config } from '../../session-state.ts';
+import { rotationText } from '../../text/rotation-text.ts';
 import { text } from '../../text/text.ts';
-import { trustText } from '../../text/trust-text.ts';
 import { DeleteKeyDialog, deletion, deletionLabel } from './delete-key-dialog.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { changeOf, KeyFields } from './key-fields.tsx';
@@ -115,7 +115,7 @@ function Actions({ current, owner, dialog, enable }: ActionsProps) {
     <>
       {(rename || limit) && <Button onClick={open('edit')}>{text.keys.edit}</Button>}
       {rotate(current) && !publicKey && !isManagementKey(scopes) && (
-        <Button onClick={open('rotate')}>{trust ? trustText.rotate : text.keys.rotate}</Button>
+        <Button onClick={open('rotate')}>{trust ? rotationText.rotateTrust : text.keys.rotate}</Button>
       )}
       {disable &&
         (disabledReason === null ? (

@@ -1,5 +1,7 @@
 /** German texts about the rotation of secrets. */
 export const rotation = {
+  /** For a key with a trust, which has no secret. */
+  rotateTrust: 'Vertrauen ändern',
   overlaps: { day: 'In 24 Stunden', hour: 'In 1 Stunde', week: 'In 7 Tagen', now: 'Jetzt' },
   rotated: 'Das neue Geheimnis',
   rotateIntro: 'Der Schlüssel behält seine Einstellungen und erhält ein neues Geheimnis. Aktuelles Geheimnis:',

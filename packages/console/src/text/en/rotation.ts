@@ -1,5 +1,7 @@
 /** English texts about the rotation of secrets. */
 export const rotation = {
+  /** For a key with a trust, which has no secret. */
+  rotateTrust: 'Change trust',
   overlaps: { day: 'In 24 hours', hour: 'In 1 hour', week: 'In 7 days', now: 'Now' },
   rotated: 'The new secret',
   rotateIntro: 'The key keeps its settings and gets a new secret. Current secret:',
