@@ -13,7 +13,7 @@ import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { randomNumberId } from '../../foundation/number-id.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
-import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
+import { creatorCountedAs } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { parseAddresses } from './addresses.ts';
@@ -269,10 +269,11 @@ export class ApiKeys {
     const { db, keysPerAccountMax, creationLimits } = this.#options;
     const { accountId, nickname, scopes, grants = [], now } = key;
     const state = this.#creations.read([accountId, nickname]);
+    const counted = creatorCountedAs(principal);
     // The transaction distinguishes an unknown account from a session that has just ended.
     await allInOrder([
       state.then((found) => found && assertMayCreate(found)),
-      creationLimits && isCountedCreator(principal) && assertCreationAllowed(db, creationLimits, principal, now),
+      creationLimits && counted && assertCreationAllowed(db, creationLimits, counted, now),
       assertMayGrant(db, accountId, grants, pointerIn(scopes)),
       key.isGiven && assertHashFree(db, key),
       state.then((found) => found && assertFree(found, keysPerAccountMax)),

@@ -9,7 +9,7 @@ import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
+import { assertKeyChangeAllowed, countedAs, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
@@ -314,10 +314,11 @@ export class KeyChanges {
   /** @throws DomainError `too_many_changes`, `too_many_creations` */
   async #assertCountAllowed({ principal, now, countsAs }: Operation): Promise<void> {
     const { db, creationLimits } = this.#options;
-    if (!creationLimits || !countsAs || !isCounted(principal)) return;
+    const counted = countedAs(principal);
+    if (!creationLimits || !countsAs || !counted) return;
     await allInOrder([
-      assertKeyChangeAllowed(db, creationLimits.bucketHash, principal, now),
-      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, principal, now),
+      assertKeyChangeAllowed(db, creationLimits.bucketHash, counted, now),
+      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, counted, now),
     ]);
   }
 
@@ -332,11 +333,11 @@ export class KeyChanges {
   async #admitTx(tx: Transaction, operation: Operation): Promise<KeyDetailsRow | undefined> {
     const { creationLimits } = this.#options;
     const { principal, accountId, id, now, locksOwner = false, countsAs } = operation;
-    const counted = creationLimits && countsAs && isCounted(principal) ? { principal, creationLimits } : undefined;
+    const counted = creationLimits && countsAs && countedAs(principal);
     const [, , , , , row] = await allInOrder([
       assertMayActForTx(tx, principal, accountId, now),
-      counted && countKeyChangeTx(tx, counted.creationLimits.bucketHash, counted.principal, now),
-      counted && countsAs === 'creation' && countCreationTx(tx, counted.creationLimits, counted.principal, now),
+      counted && countKeyChangeTx(tx, creationLimits.bucketHash, counted, now),
+      counted && countsAs === 'creation' && countCreationTx(tx, creationLimits, counted, now),
       locksOwner && lockOwnerTx(tx, accountId),
       operation.admitTx?.(tx),
       store.lockKeyTx(tx, id),

@@ -21,10 +21,13 @@ export interface ManagedChangeLimits {
 export const isCounted = (principal: Principal): principal is AccountPrincipal | KeyPrincipal =>
   principal.kind === 'account' || principal.kind === 'key';
 
-export const isCountedCreator = (
-  principal: Principal,
-): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
-  isCounted(principal) || principal.kind === 'canary';
+/** @returns the principal for which a change of keys is counted; undefined if it is not counted */
+export const countedAs = (principal: Principal): CountedPrincipal | undefined =>
+  isCounted(principal) ? principal : undefined;
+
+/** {@link countedAs} for a creation of a key. */
+export const creatorCountedAs = (principal: Principal): CountedCreator | undefined =>
+  principal.kind === 'canary' ? principal : countedAs(principal);
 
 const counters = {
   account: { name: 'key changes', max: limits.keyChangesPerMinuteMax, windowMs: 60_000 },
