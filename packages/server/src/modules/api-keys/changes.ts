@@ -13,10 +13,10 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import { assertSameKind, noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
+import { assertMayAdd } from './granted-scopes.ts';
 import {
   admitOperationTx,
   assertCountAllowed,
-  assertGrants,
   ownedBy,
   planTx,
   timeOfChange,
@@ -83,7 +83,8 @@ export class KeyChanges {
     const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue);
     const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, accountId, request);
-    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
+    const assertScopes: Operation['assertScopes'] = (reader, before) => assertMayAdd(reader, before, grants);
+    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, assertScopes };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
   }
@@ -236,7 +237,7 @@ export class KeyChanges {
     }
     await allInOrder([
       assertCountAllowed(db, operation, creationLimits),
-      assertGrants(db, operation, read),
+      operation.assertScopes?.(db, read),
       this.#assertFree(accountId, read, expected.after),
     ]);
     const repeatTx = async (tx: Transaction, by: MakePlan): Promise<void> => {
@@ -246,7 +247,7 @@ export class KeyChanges {
     const { after } = await runNarrowing(this.#options, {
       changeTx: async (tx) => {
         const before = await admitOperationTx(tx, operation, creationLimits);
-        await assertGrants(tx, operation, ownedBy(accountId, before));
+        await operation.assertScopes?.(tx, ownedBy(accountId, before));
         return planTx(tx, operation, plan, before);
       },
       recordedOf: ({ after: { updatedAt: at }, narrowing: kinds }) =>

@@ -6,13 +6,11 @@ import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx } from '../audit/audit.ts';
 import { assertKeyChangeAllowed, countedAs, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
-import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertMayActForTx } from '../service-accounts/acting.ts';
 import type { Plan } from './change-plan.ts';
 import { lockKeyTx, type KeyDetailsRow } from './change-store.ts';
 import { lockOwnerTx } from './creation-store.ts';
 import type { Attempt } from './narrowing.ts';
-import { splitScopes } from './scopes.ts';
 
 /** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
 export type MakePlan = (before: KeyDetailsRow, at: number) => Plan | undefined;
@@ -33,8 +31,8 @@ export interface Operation {
   readonly plan: MakePlan;
   /** Repeats a narrowing change of unknown outcome. Absent if it must not be repeated. */
   readonly repetition?: Repetition;
-  /** Scopes of the key after the change that the scope catalogue decides on, unless the key has them already. */
-  readonly grants?: readonly string[];
+  /** Checks the scopes that the change gives. In the transaction, the key is locked then. */
+  readonly assertScopes?: (reader: Reader, before: KeyDetailsRow) => Promise<void>;
   /** Whether it may change the nickname or add scopes of the catalogue. */
   readonly locksOwner?: boolean;
   /** Which limits count it: a creation is a change, too. Absent if none does. */
@@ -122,17 +120,6 @@ export async function planTx(
     ),
   ]);
   return { before, after: plan.after, narrowing: plan.narrowing };
-}
-
-/** @throws DomainError `scope_not_entitled` */
-export function assertGrants(
-  reader: Reader,
-  { accountId, grants = [] }: Operation,
-  before: KeyDetailsRow,
-): Promise<void> {
-  const held = splitScopes(before.scopes);
-  const added = grants.filter((scope) => !held.includes(scope));
-  return assertMayGrant(reader, accountId, added, pointerIn(grants));
 }
 
 /** @throws DomainError `not_key_owner`, `key_not_found` */
