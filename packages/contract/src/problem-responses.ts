@@ -70,6 +70,8 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   ManagerRejected: managerErrors.filter((code) => code !== 'insufficient_scope'),
   ManagerOrKeyOwnerRequired: [...managerErrors.filter((code) => code !== 'insufficient_scope'), 'not_key_owner'],
   ConsoleSessionRequired: ['console_session_required', 'ambiguous_credentials'],
+  PortalSessionEnded: ['portal_session_ended', 'ambiguous_credentials'],
+  PortalCapabilityRequired: ['portal_capability_required'],
   CrossOrigin: ['cross_origin_request'],
   KeyOwnerRequired: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'not_key_owner'],
   PathNotFound: ['not_found'],
