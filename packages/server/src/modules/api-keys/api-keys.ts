@@ -24,6 +24,7 @@ import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertBelowKeyLimit, assertMayCreate, findForCreation, type CreationState } from './creation-store.ts';
 import { finishDeletionTx } from './deletion-store.ts';
 import { assertHashFree } from './given-hash-store.ts';
+import { assertInSession } from './granted-scopes.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { countKeys, pageKeys, searchKeys, type KeySearch } from './key-list.ts';
 import type { KeySettings } from './key-settings.ts';
@@ -220,6 +221,7 @@ export class ApiKeys {
     const { granted = [] } = request;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, accountId, request.scopes ?? [], granted);
+    assertInSession(principal, scopes);
     const now = clock.now();
     const needsRole =
       principal.kind === 'account' && hasReservedScope(scopes.filter((scope) => !granted.includes(scope)));

@@ -13,7 +13,7 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import { assertSameKind, noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
-import { assertMayAdd } from './granted-scopes.ts';
+import { assertInSession, assertMayAdd, assertMayHandOut } from './granted-scopes.ts';
 import {
   admitOperationTx,
   assertCountAllowed,
@@ -83,7 +83,8 @@ export class KeyChanges {
     const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue);
     const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, accountId, request);
-    const assertScopes: Operation['assertScopes'] = (reader, before) => assertMayAdd(reader, before, grants);
+    const assertScopes: Operation['assertScopes'] = (reader, before) => assertMayAdd(reader, principal, before, grants);
+    if (request.scopes) assertInSession(principal, request.scopes);
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, assertScopes };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
@@ -162,7 +163,9 @@ export class KeyChanges {
     const lastUsedAt = (await findUses(db, [id])).get(id)?.lastUsedAt ?? null;
     const rotation = { principal, request, secret, lastUsedAt, now, clock };
     const plan: MakePlan = (before, at) => planRotation(rotation, before, at);
-    return this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
+    const assertScopes: Operation['assertScopes'] = (reader, before) =>
+      assertMayHandOut(reader, principal, before, this.#options.hasCatalogue);
+    return this.#make({ principal, accountId, id, now, plan, assertScopes, countsAs: 'creation' });
   }
 
   /**
