@@ -38,6 +38,7 @@ import {
   assertNoReservedScope,
   hasReservedScope,
   scopesToGrant,
+  splitScopes,
   validateScopes,
 } from './scopes.ts';
 import { importedIdOf, randomHash } from './stored-hash.ts';
@@ -288,10 +289,11 @@ export class ApiKeys {
     if (creationLimits) await assertCreationAllowed(db, creationLimits, { kind: 'account', accountId }, now);
   }
 
-  /** All of the account's keys, oldest first. */
-  async list(accountId: string): Promise<ApiKey[]> {
+  /** All of the account's keys, oldest first; without those with reserved scopes if they are hidden. */
+  async list(accountId: string, { hidesReserved = false }: Pick<KeySearch, 'hidesReserved'> = {}): Promise<ApiKey[]> {
     const rows = await store.listAccountKeys(this.#options.db, accountId);
-    return this.#toApiKeys(accountId, rows);
+    const shown = hidesReserved ? rows.filter(({ scopes }) => !hasReservedScope(splitScopes(scopes))) : rows;
+    return this.#toApiKeys(accountId, shown);
   }
 
   /**

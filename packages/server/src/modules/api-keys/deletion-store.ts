@@ -47,7 +47,7 @@ export async function finishDeletionTx(
   const deleted = tx.get(deleteOwnKey, [id, accountId, principal.kind === 'portal' ? 1 : 0]);
   const otherOwner = tx.get(selectOwner, [id]);
   const details = allInOrder([deleted, otherOwner]).then(([key, owner]) => {
-    if (!key) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
+    if (!key) throw new DomainError(owner && principal.kind !== 'portal' ? 'not_key_owner' : 'key_not_found');
     return { nickname: key.nickname };
   });
   await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });
