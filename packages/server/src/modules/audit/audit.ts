@@ -40,6 +40,9 @@ export type AuditAction =
   | 'program.created'
   | 'program.updated'
   | 'program.removed'
+  /** Their target is the id of the portal session. */
+  | 'portal_session.created'
+  | 'portal_session.ended'
   /** Of requests that wait for the approval of a person. */
   | 'approval.approved'
   | 'approval.denied'
