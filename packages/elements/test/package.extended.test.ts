@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { buildElementsPackage } from '../../../scripts/package-elements.ts';
 import { newTempFolder } from '../../server/test-kit/temp-folder.ts';
-import { frameworks, hasFrameworks, root } from './frameworks.ts';
+import { frameworks, hasFrameworks, root } from './kit/frameworks.ts';
 
 const run = promisify(execFile);
 

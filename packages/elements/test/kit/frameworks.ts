@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-export const root = fileURLToPath(new URL('../../../', import.meta.url));
+export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** Their folder `node_modules`. */
 export const frameworks = join(root, '.ci/frameworks/node_modules');
 
