@@ -7,7 +7,7 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { useResource } from '../../resource.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { locale, text } from '../../text/text.ts';
 import type { KeySource, Usage } from './key-owner.ts';
 

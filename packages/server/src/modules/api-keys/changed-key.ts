@@ -44,7 +44,7 @@ export function changeOfKey(
     ...(addresses === undefined ? {} : { addresses: addresses === null ? null : parseAddresses(addresses) }),
   };
   return (before) => {
-    if (!onlyDisables(request)) assertMayManage(principal, before);
+    if (!onlyDisables(request) || principal.kind === 'portal') assertMayManage(principal, before);
     const after = {
       ...before,
       ...fixed,
@@ -99,11 +99,13 @@ export const checkedPrincipal = (
 
 /**
  * A management key that leaks must not yield the rights of a service or of another management key: it can only disable or
- * delete a key that has a reserved scope.
- * @throws DomainError `reserved_scope`
+ * delete a key that has a reserved scope. For a portal session, such a key does not exist.
+ * @throws DomainError `reserved_scope`, `key_not_found`
  */
 export function assertMayManage(principal: Principal, { scopes }: Pick<KeyDetailsRow, 'scopes'>): void {
-  if (principal.kind === 'key' && hasReservedScope(splitScopes(scopes))) throw new DomainError('reserved_scope');
+  if (principal.kind !== 'key' && principal.kind !== 'portal') return;
+  if (hasReservedScope(splitScopes(scopes)))
+    throw new DomainError(principal.kind === 'key' ? 'reserved_scope' : 'key_not_found');
 }
 
 /** @throws DomainError `scope_invalid`, `reserved_scope`, `invalid_request`, `reauth_required` */
@@ -131,7 +133,10 @@ function abilityOf(
   isDisabled: boolean,
   now: number,
 ): Pick<KeyDetailsRow, 'disabledAt' | 'disabledReason'> {
-  const isOwner = principal.kind === 'key' || (principal.kind === 'account' && principal.actsAs !== 'administrator');
+  const isOwner =
+    principal.kind === 'key' ||
+    principal.kind === 'portal' ||
+    (principal.kind === 'account' && principal.actsAs !== 'administrator');
   const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
   const { disabledAt, disabledReason } = before;
   if (!isDisabled) {
