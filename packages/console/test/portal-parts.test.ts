@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Look } from '../../elements/src/messages.ts';
-import { Appearance, isHeldPress, liesBelow } from '../src/parts/second-step.ts';
+import { Appearance, isHeldPress } from '../src/parts/second-step.ts';
 import { openDialogs } from '../src/parts/open-dialogs.ts';
 import { contrastOf, rgbOf, type Rgb } from '../src/portal/colours.ts';
 import { exampleLanguages, exampleOf } from '../src/portal/example-code.ts';
 import { connectHost } from '../src/portal/host.ts';
 import { languageOf } from '../src/portal/language.ts';
 import { appearanceOf } from '../src/portal/look.ts';
+import { liesBelow } from '../src/portal/places.ts';
 import { whenNoDialogIsOpen } from '../src/portal/waiting.ts';
 
 const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb => {

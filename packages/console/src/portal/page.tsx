@@ -19,6 +19,7 @@ import { config } from '../session-state.ts';
 import { text, textsVersion } from '../text/text.ts';
 import type { Host } from './host.ts';
 import { keyIdOf, keysOfPortal } from './owner.ts';
+import { keepPlacesApart } from './places.ts';
 import { portalSession } from './session.ts';
 import { portalText } from './texts.ts';
 
@@ -42,7 +43,12 @@ interface KeyPageProps {
   readonly navigation: Signal<Navigation>;
 }
 
-const rules = { pauseMs: secondStepPauseMs, now: () => performance.now(), focusesCopy: false };
+const rules = {
+  pauseMs: secondStepPauseMs,
+  now: () => performance.now(),
+  keepApart: keepPlacesApart,
+  focusesCopy: false,
+};
 
 /** Another language renders everything again. */
 export const PortalPage = (props: KeyPageProps) => (

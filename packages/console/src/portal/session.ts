@@ -43,8 +43,8 @@ export async function redeem(token: string): Promise<void> {
 }
 
 /** Requests what the session may do now. @throws Problem */
-export async function refresh(signal?: AbortSignal): Promise<PortalSession> {
-  const state = (await request('GET /auth/portal/session', signal && { signal })) as PortalSession;
+export async function refresh(abort?: AbortSignal): Promise<PortalSession> {
+  const state = (await request('GET /auth/portal/session', abort && { signal: abort })) as PortalSession;
   update(state);
   return state;
 }

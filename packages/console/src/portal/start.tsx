@@ -4,8 +4,7 @@ import { render, type VNode } from 'preact';
 import type { Look } from '../../../elements/src/messages.ts';
 import type { Navigation } from '../navigation.ts';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
-import { watchPointer } from '../parts/second-step.ts';
-import { Problem, problemOf } from '../problem.ts';
+import { problemOf, type Problem } from '../problem.ts';
 import { text } from '../text/text.ts';
 import { keepDialogsInSight } from './dialog-place.ts';
 import { connectHost, type Host } from './host.ts';
@@ -13,6 +12,7 @@ import { languageOf } from './language.ts';
 import { appearanceOf, applyAppearance } from './look.ts';
 import { listPath } from './owner.ts';
 import { PortalPage } from './page.tsx';
+import { watchPointer } from './places.ts';
 import { hasEnded, redeem, takeToken } from './session.ts';
 import { showLanguage } from './texts.ts';
 import { whenNoDialogIsOpen } from './waiting.ts';
@@ -131,7 +131,7 @@ function inMemory() {
 
 /** In a page of its own, the person can go back from a key to the list. The URL stays: another tab would have no session. */
 function inHistory() {
-  const show = (url: string): void => void (navigation.value = { ...navigation.peek(), ...parts(url) });
+  const change = (url: string): void => void (navigation.value = { ...navigation.peek(), ...parts(url) });
   const navigation = signal<Navigation>({
     path: listPath,
     query: {},
@@ -139,10 +139,10 @@ function inHistory() {
     route: (url, isReplacement) => {
       if (isReplacement) history.replaceState(url, '');
       else history.pushState(url, '');
-      show(url);
+      change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => show(typeof state === 'string' ? state : listPath));
+  addEventListener('popstate', ({ state }) => change(typeof state === 'string' ? state : listPath));
   return navigation;
 }
 
