@@ -210,6 +210,7 @@ test(
     assert.deepEqual(await findViolations(page), []);
     await page.reload();
     await page.getByText('Your session has ended').waitFor();
+    assert.equal(await back.first().getAttribute('href'), returnUrl);
   },
   options,
 );

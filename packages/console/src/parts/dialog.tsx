@@ -5,7 +5,8 @@ import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { focusFirst } from './first-field.ts';
 import { openDialogs } from './open-dialogs.ts';
-import { Appearance, isHeldPress, SecondStep } from './second-step.ts';
+import { Appearance, isHeldPress } from './presses.ts';
+import { SecondStep } from './second-step.ts';
 
 interface DialogProps {
   readonly title: string;

@@ -22,36 +22,3 @@ export const SecondStep = createContext<SecondStepRules>({
   now: () => performance.now(),
   focusesCopy: true,
 });
-
-/** One dialog. */
-export class Appearance {
-  readonly #rules: SecondStepRules;
-  readonly #at: number;
-
-  constructor(rules: SecondStepRules) {
-    this.#rules = rules;
-    this.#at = rules.now();
-  }
-
-  /** Whether a submission is later than the pause. */
-  accepts(): boolean {
-    return this.#rules.now() - this.#at >= this.#rules.pauseMs;
-  }
-}
-
-type Press = Pick<KeyboardEvent, 'key' | 'repeat'>;
-
-const textTypes = new Set(['text', 'search', 'email', 'number', 'password', 'date', 'url', 'tel']);
-
-/**
- * Whether a key that is held down would press a button or submit a form. In a text, it repeats a letter.
- * @param target name of the element and, for an `input`, its type
- */
-export function isHeldPress(
-  { key, repeat }: Press,
-  target: { readonly name: string; readonly type?: string },
-): boolean {
-  if (!repeat || (key !== 'Enter' && key !== ' ')) return false;
-  if (target.name === 'TEXTAREA') return false;
-  return key === 'Enter' || target.name !== 'INPUT' || !textTypes.has(target.type ?? 'text');
-}

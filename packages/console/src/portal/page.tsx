@@ -18,9 +18,9 @@ import { basePath } from '../root.ts';
 import { config } from '../session-state.ts';
 import { text, textsVersion } from '../text/text.ts';
 import type { Host } from './host.ts';
+import { keepPlacesApart } from './keep-apart.ts';
 import { keyIdOf, keysOfPortal } from './owner.ts';
-import { keepPlacesApart } from './places.ts';
-import { portalSession } from './session.ts';
+import { portalSession, returnUrl } from './session.ts';
 import { portalText } from './texts.ts';
 
 /** For how long the second step of an operation accepts nothing. */
@@ -134,7 +134,7 @@ const Header = () => (
 );
 
 const ReturnLink = () => {
-  const url = portalSession.value?.returnUrl;
+  const url = returnUrl();
   return url ? (
     <a class="button" href={url}>
       {portalText.back(new URL(url).host)}

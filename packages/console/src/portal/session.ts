@@ -23,7 +23,7 @@ let secret = '';
 /** The token in the fragment of the URL, which works once. The fragment is removed, so that no script and no history has it. */
 export function takeToken(): string {
   const token = location.hash.slice(1);
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(history.state, '', location.pathname);
   return token;
 }
 
@@ -35,11 +35,18 @@ export async function redeem(token: string): Promise<void> {
   })) as ResponseOf<'POST /auth/portal/session'>;
   secret = given;
   update(state);
+  if (state.display === 'page') history.replaceState({ returnUrl: state.returnUrl }, '');
   watchOutages(async () => {
     await refresh();
     return () => undefined;
   });
   effect(watchExpiry);
+}
+
+/** Where a page of its own leads back to, also after a reload that has lost the session. */
+export function returnUrl(): string | undefined {
+  const kept = (history.state as { readonly returnUrl?: unknown } | null)?.returnUrl;
+  return typeof kept === 'string' && /^https?:/.test(kept) && URL.canParse(kept) ? kept : undefined;
 }
 
 /** Requests what the session may do now. @throws Problem */

@@ -6,13 +6,15 @@ import type { Navigation } from '../navigation.ts';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { problemOf, type Problem } from '../problem.ts';
 import { text } from '../text/text.ts';
+import { applyAppearance } from './apply-look.ts';
+import { ownBrowsing } from './browsing.ts';
 import { keepDialogsInSight } from './dialog-place.ts';
 import { connectHost, type Host } from './host.ts';
+import { watchPointer } from './keep-apart.ts';
 import { languageOf } from './language.ts';
-import { appearanceOf, applyAppearance } from './look.ts';
+import { appearanceOf } from './look.ts';
 import { listPath } from './owner.ts';
 import { PortalPage } from './page.tsx';
-import { watchPointer } from './places.ts';
 import { hasEnded, redeem, takeToken } from './session.ts';
 import { showLanguage } from './texts.ts';
 import { whenNoDialogIsOpen } from './waiting.ts';
@@ -29,7 +31,7 @@ const element = document.querySelector('#app')!;
 const isSystemDark = matchMedia('(prefers-color-scheme: dark)');
 
 async function start(): Promise<void> {
-  const host = connectHost((wanted) => void (look.value = wanted));
+  const host = connectHost((wanted) => void (look.value = wanted), ownBrowsing());
   host.send({ type: 'ready' });
   effect(showLook);
   watchPointer();
@@ -137,12 +139,13 @@ function inHistory() {
     query: {},
     isInMemory: true,
     route: (url, isReplacement) => {
-      if (isReplacement) history.replaceState(url, '');
-      else history.pushState(url, '');
+      const state = { ...(history.state as object | null), view: url };
+      if (isReplacement) history.replaceState(state, '');
+      else history.pushState(state, '');
       change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => change(typeof state === 'string' ? state : listPath));
+  addEventListener('popstate', ({ state }) => change((state as { view?: string } | null)?.view ?? listPath));
   return navigation;
 }
 
