@@ -26,6 +26,11 @@ export const securitySchemes = {
   },
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API key as a Bearer credential' },
   apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key in its own header' },
+  portalSecret: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The `secret` of `POST /auth/portal/session`',
+  },
   consoleSession: {
     type: 'apiKey',
     in: 'cookie',
@@ -50,6 +55,7 @@ const requirements: Readonly<Record<RouteAuth, readonly (keyof typeof securitySc
   manager: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
   management_key: [['apiKey'], ['apiKeyHeader']],
   canary_credential: [['apiKey'], ['apiKeyHeader']],
+  portal_session: [['portalSecret']],
   console_session: [['consoleSession']],
   console_sign_in: [],
   any_credential: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
@@ -76,6 +82,7 @@ const callers: Readonly<Record<RouteAuth, string | undefined>> = {
   manager: 'Requires an access token or a management key (an API key with the scope `keyreeve:keys`).',
   management_key: 'Requires a management key (an API key with the scope `keyreeve:keys`).',
   canary_credential: 'Requires the credential of `keyreeve prove-revocation credential`.',
+  portal_session: 'Only for the key page: requires the secret of its portal session.',
   console_session: 'Only for the console: requires its session cookie, and a request from its own origin.',
   console_sign_in: 'Only for the console: requires a request from its own origin.',
   any_credential: undefined,

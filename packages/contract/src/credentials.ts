@@ -5,12 +5,13 @@
  * short-lived secret: `krvt_`, then as in an API key
  * refresh token: `krvr_`     + 92 base62 characters (544 bits)        + 6 of CRC-32 over all before them
  * session cookie of the console: `krvs_` + 65 base62 characters (384 bits) + 6 of CRC-32 over all before them
+ * token of a portal session: `krvp_`, and its secret: `krvq_`, then as in an API key
  */
 
 /** The default prefix of API keys. */
 export const keyPrefixDefault = 'krv';
 
-/** Prefixes of refresh tokens, one-time codes, short-lived secrets and session cookies, which API keys cannot have. */
+/** Prefixes of other credentials, which API keys cannot have. */
 export const refreshTokenPrefix = 'krvr';
 export const oneTimeCodePrefix = 'krvc';
 /** The prefix of short-lived secrets, which have the format of API keys. */
@@ -18,12 +19,17 @@ export const shortLivedSecretPrefix = 'krvt';
 export const consoleSessionPrefix = 'krvs';
 /** The prefix of device codes, with which programs fetch an API key. */
 export const deviceCodePrefix = 'krvd';
+/** The prefix of the single-use token in the URL of a portal session, and of the secret that the key page gets for it. */
+export const portalTokenPrefix = 'krvp';
+export const portalSecretPrefix = 'krvq';
 export const reservedPrefixes: readonly string[] = [
   refreshTokenPrefix,
   oneTimeCodePrefix,
   shortLivedSecretPrefix,
   consoleSessionPrefix,
   deviceCodePrefix,
+  portalTokenPrefix,
+  portalSecretPrefix,
 ];
 
 /** Prefixes that an operator can choose for API keys. */

@@ -9,6 +9,7 @@ import { exchangeErrors } from './errors/exchanges.ts';
 import { issuerErrors } from './errors/issuers.ts';
 import { keyErrors } from './errors/keys.ts';
 import { passkeyErrors } from './errors/passkeys.ts';
+import { portalErrors } from './errors/portal.ts';
 import { requestErrors } from './errors/request.ts';
 import { serviceAccountErrors } from './errors/service-accounts.ts';
 import { signInErrors } from './errors/sign-in.ts';
@@ -29,6 +30,7 @@ export const errors = {
   ...singleSignOnErrors,
   ...webhookErrors,
   ...serviceAccountErrors,
+  ...portalErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errors;

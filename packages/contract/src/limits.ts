@@ -11,6 +11,7 @@ import { issuerLimits } from './issuer-limits.ts';
 import { leakLimits } from './leak-limits.ts';
 import { verificationLimits } from './verification-limits.ts';
 import { passkeyLimits } from './passkey-limits.ts';
+import { portalLimits } from './portal-limits.ts';
 import { postgresLimits } from './postgres-limits.ts';
 import { programLimits } from './program-limits.ts';
 import { limit, type Limits } from './limit-definition.ts';
@@ -339,6 +340,7 @@ export const limitGroups = {
   Accounts: accounts,
   'Issuers of identity tokens': issuerLimits,
   'Programs and approvals': programLimits,
+  'The key page': portalLimits,
   'Queues of a process': queues,
   'Leaks, revocation check, passkeys and webhooks': {
     ...leakLimits,
@@ -360,6 +362,7 @@ export const limitTable = {
   ...queues,
   ...issuerLimits,
   ...programLimits,
+  ...portalLimits,
   ...consoleLimits,
   ...leakLimits,
   ...canaryLimits,

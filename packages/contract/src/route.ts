@@ -1,6 +1,6 @@
 /** A route of the contract as data. The service and the OpenAPI document are built from it. */
 import type { TSchema } from 'typebox';
-import { accessTokenErrors, managementKeyErrors, managerErrors } from './errors/groups.ts';
+import { accessTokenErrors, managementKeyErrors, managerErrors, portalSessionErrors } from './errors/groups.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** The credential that a request to a route must have. */
@@ -25,6 +25,8 @@ export type RouteAuth =
   | 'management_key'
   /** The credential of a revocation check from outside: an API key with the scope `keyreeve:canary`. */
   | 'canary_credential'
+  /** The secret of a portal session as Bearer. */
+  | 'portal_session'
   /** The session cookie of the console. */
   | 'console_session'
   /** Email and password in the body of a request of the console. */
@@ -103,6 +105,7 @@ export const credentialErrors: Partial<Record<RouteAuth, readonly ErrorCode[]>> 
   management_key: managementKeyErrors,
   service_key: ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'],
   canary_credential: ['invalid_service_key', 'ambiguous_credentials'],
+  portal_session: portalSessionErrors,
   // `not_found`: the console is off.
   console_session: ['console_session_required', 'ambiguous_credentials', 'cross_origin_request', 'not_found'],
 };

@@ -42,6 +42,8 @@ import {
   undoEmailChangePage,
   verifyEmailPage,
 } from './link-pages.ts';
+import { portalKeyRoutes } from './portal-keys.ts';
+import { portalSessionRoutes } from './portal-sessions.ts';
 import type { RouteContract } from './route.ts';
 import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
 import { serviceAccountAdminRoutes, serviceAccountRoutes } from './service-accounts.ts';
@@ -79,6 +81,8 @@ export const allRoutes: readonly RouteContract[] = [
   reportLeaks,
   ...serviceAccountRoutes,
   ...serviceAccountKeyRoutes,
+  ...portalSessionRoutes,
+  ...portalKeyRoutes,
   ...issuerRoutes,
   listSessions,
   endSession,

@@ -2,8 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { CreatedKey, createKey, deleteKey, keyFields, keyTimes, listKeys, NewKeyBody } from './api-keys.ts';
-import { accessTokenErrors, managerErrors } from './errors/groups.ts';
-import type { ErrorCode } from './errors.ts';
+import { derivedRoute } from './derived-route.ts';
 import { getKeyTokens } from './key-tokens.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { KeyLimits, shownLimits } from './key-limits.ts';
@@ -37,35 +36,15 @@ export const CreatedServiceAccountKey = Named(
 );
 export type CreatedServiceAccountKey = Static<typeof CreatedServiceAccountKey>;
 
-type Own = RouteContract & { readonly params?: Type.TObject };
-type Derived<C extends Own> = Omit<C, 'id' | 'path' | 'tag' | 'auth' | 'params' | 'errors'> & {
-  readonly id: string;
-  readonly path: string;
-  readonly tag: 'Service accounts';
-  readonly auth: 'manager';
-  readonly params: Type.TObject<
-    { accountId: typeof AccountId } & (C extends { readonly params: Type.TObject<infer Params> } ? Params : unknown)
-  >;
-  readonly errors: readonly ErrorCode[];
-};
-
-/** The route of an account's own keys, for the keys of a service account that the caller manages. */
-function ofServiceAccount<const C extends Own>(id: string, own: C, errors: readonly ErrorCode[] = []): Derived<C> {
-  const inherited = own.errors.filter((code) => !(accessTokenErrors as readonly ErrorCode[]).includes(code));
-  const params = { accountId: AccountId, ...own.params?.properties };
-  return {
-    ...own,
-    id,
-    path: own.path.replace('/auth/', '/auth/service-accounts/:accountId/'),
-    tag: 'Service accounts',
-    summary: own.summary.replace(/an API key|the account’s API keys/, (of) => of.replace(/an|the account’s/, owner)),
-    description: `Like \`${own.method} ${own.path.replace(':id', '{id}')}\`, for a service account that the caller manages.`,
-    auth: 'manager',
-    params: Type.Object(params) as Derived<C>['params'],
-    errors: [...managerErrors, ...inherited, 'account_not_found', ...errors],
-  };
-}
-const owner = 'a service account’s';
+const ofServiceAccount = derivedRoute({
+  tag: 'Service accounts',
+  auth: 'manager',
+  path: '/auth/service-accounts/:accountId/',
+  params: { accountId: AccountId },
+  owner: 'a service account’s',
+  description: 'for a service account that the caller manages.',
+  errors: ['account_not_found'],
+});
 
 const created = ofServiceAccount('createServiceAccountKey', createKey);
 export const createServiceAccountKey = {

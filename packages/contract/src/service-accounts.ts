@@ -14,7 +14,7 @@ const Name = Type.String({
   description: 'Unique among the service accounts of its creator; the rules of nicknames apply',
   examples: ['billing'],
 });
-const ExternalId = Type.String({
+export const ExternalId = Type.String({
   minLength: 1,
   maxLength: limits.externalIdCharsMax,
   description:

@@ -12,6 +12,7 @@ const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
   manager: ['-H "Authorization: Bearer $ACCESS_TOKEN"'],
   management_key: ['-H "X-API-Key: $MANAGEMENT_KEY"'],
   canary_credential: ['-H "X-API-Key: $CANARY_CREDENTIAL"'],
+  portal_session: ['-H "Authorization: Bearer $PORTAL_SECRET"'],
   console_session: ['-b "$CONSOLE_COOKIE"'],
   console_sign_in: [],
   any_credential: ['-H "Authorization: Bearer $API_KEY"'],

@@ -22,6 +22,12 @@ export const managerErrors = [
   ...managementKeyErrors,
 ] as const satisfies readonly ErrorCode[];
 
+/** Of routes that require the secret of a portal session. */
+export const portalSessionErrors = [
+  'portal_session_ended',
+  'ambiguous_credentials',
+] as const satisfies readonly ErrorCode[];
+
 /** Of routes that require the account's password in addition to an access token. */
 export const currentPasswordErrors = [
   'password_wrong',

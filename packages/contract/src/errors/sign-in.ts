@@ -60,12 +60,12 @@ export const signInErrors = {
   },
   cross_origin_request: {
     status: 403,
-    title: 'The request does not come from the console',
+    title: 'The request comes from another origin',
     meaning:
-      'Requests with the session cookie must have the header `X-Keyreeve-Console` (`user` or `background`) and come from a page of the console’s own origin.',
+      'Requests with the session cookie must have the header `X-Keyreeve-Console` (`user` or `background`) and come from a page of the console’s own origin. Only the key page, at the origin of the public URL, redeems the token of a portal session.',
     cause:
-      'A page of another origin, a form or a script outside of the console sent the request, or a proxy changed the headers `Origin` or `Sec-Fetch-Site`.',
-    fix: 'Open the console at its own origin (`KEYREEVE_CONSOLE_URL`, by default the public URL). In a script, use the path without `/console/api` and send an access token.',
+      'A page of another origin, a form or a script outside of the console or the key page sent the request, or a proxy changed the headers `Origin` or `Sec-Fetch-Site`.',
+    fix: 'Open the console at its own origin (`KEYREEVE_CONSOLE_URL`, by default the public URL), and portal sessions at the `url` of their response. In a script, use the path without `/console/api` and send an access token.',
   },
   second_factor_required: {
     status: 401,

@@ -1,10 +1,12 @@
 /** The principal of an operation: the first argument of each operation that changes data, alone or in an {@link Act}. */
+import type { PortalCapability } from '@keyreeve/contract';
 import type { Transaction } from './database/db.ts';
 
 export type Principal =
   | AccountPrincipal
   | KeyPrincipal
   | CanaryPrincipal
+  | PortalPrincipal
   /** An operator who uses the command line on the machine. */
   | { readonly kind: 'operator' }
   /** A user with a one-time code that was sent to the account's email address. */
@@ -105,4 +107,32 @@ export interface CanaryPrincipal {
   /** The IP address of which canary keys are valid, which no client has; and the same as stored in the credential and in them. */
   readonly address: string;
   readonly addresses: string;
+}
+
+/**
+ * The key page with the secret of a portal session: it acts for one service account, with at most the rights that its management
+ * key has in the same request.
+ */
+export interface PortalPrincipal {
+  readonly kind: 'portal';
+  /** Id of the portal session. */
+  readonly sessionId: string;
+  /** The account that owns the management key which created the session. */
+  readonly accountId: string;
+  /** The management key, and the lookup of the secret that created the session: the session ends with either. */
+  readonly keyId: number;
+  readonly lookup: number;
+  /** The only account for which the principal acts. */
+  readonly serviceAccountId: string;
+  readonly capabilities: readonly PortalCapability[];
+  /** The only scopes that keys can get in the session. Undefined: all that the service account may give its keys. */
+  readonly scopes: readonly string[] | undefined;
+  /** Who uses the session, as the backend of the host states. */
+  readonly person: PortalPerson | null;
+}
+
+/** As in the audit log. */
+export interface PortalPerson {
+  readonly id: string;
+  readonly name: string | null;
 }

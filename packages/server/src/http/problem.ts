@@ -29,6 +29,8 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   refresh_token_reused: bearer,
   missing_credential: bearer,
   invalid_credential: `${bearer}, error="invalid_token"`,
+  portal_token_invalid: bearer,
+  portal_session_ended: `${bearer}, error="invalid_token"`,
   ambiguous_credentials: `${bearer}, error="invalid_request"`,
   invalid_management_key: `${bearer}, error="invalid_token"`,
   // RFC 6749 section 5.2.

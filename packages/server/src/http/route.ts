@@ -3,7 +3,13 @@ import type { ContentRequest } from './fixed-content.ts';
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
 import type { Pending } from '../foundation/pending.ts';
-import type { AccountPrincipal, CanaryPrincipal, ConsolePrincipal, KeyPrincipal } from '../foundation/principal.ts';
+import type {
+  AccountPrincipal,
+  CanaryPrincipal,
+  ConsolePrincipal,
+  KeyPrincipal,
+  PortalPrincipal,
+} from '../foundation/principal.ts';
 import type { RouteResponse } from './response.ts';
 import type { RequestCredential } from './request-credential.ts';
 
@@ -27,14 +33,16 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
       ? KeyPrincipal
       : C extends { auth: 'canary_credential' }
         ? CanaryPrincipal
-        : C extends { auth: 'service_key' }
-          ? ServiceCaller
-          : C extends { auth: 'console_session' }
-            ? ConsolePrincipal
-            : C extends { auth: 'console_sign_in' }
-              ? // The session that the sign-in replaces, if the request has one.
-                ConsolePrincipal | undefined
-              : undefined;
+        : C extends { auth: 'portal_session' }
+          ? PortalPrincipal
+          : C extends { auth: 'service_key' }
+            ? ServiceCaller
+            : C extends { auth: 'console_session' }
+              ? ConsolePrincipal
+              : C extends { auth: 'console_sign_in' }
+                ? // The session that the sign-in replaces, if the request has one.
+                  ConsolePrincipal | undefined
+                : undefined;
 
 /** A principal that can manage service accounts. */
 export type Caller = AccountPrincipal | KeyPrincipal;
@@ -44,7 +52,7 @@ export type Caller = AccountPrincipal | KeyPrincipal;
  */
 export type ServiceCaller = Pending<CanaryPrincipal | undefined>;
 /** A principal that a request can have. */
-export type AnyCaller = Caller | CanaryPrincipal;
+export type AnyCaller = Caller | CanaryPrincipal | PortalPrincipal;
 
 /** The validated parts of a request, which are all that a handler gets. */
 export interface Call<C extends RouteContract = RouteContract> {

@@ -264,6 +264,7 @@ export const findSessionStates = (
 export async function assertSessionValidTx(tx: Transaction, { principal, now }: Act): Promise<void> {
   // An API key may make only changes that `assertMayActForTx` checks.
   if (principal.kind === 'key' || principal.kind === 'canary') throw new Error('an API key has no session');
+  if (principal.kind === 'portal') throw new Error('a portal session is no session of an account');
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
