@@ -66,6 +66,7 @@ const kinds: readonly (readonly [RegExp, (root: string, match: RegExpExecArray) 
   [/^keyreeve-go-v.*\.tar\.gz$/, () => ({ type: 'golang', name: goModulePath(), version: (version) => `v${version}` })],
   [/^keyreeve-chart-.*\.(?:tgz|oci\.tar)$/, () => ({ type: 'generic', name: 'keyreeve-chart' })],
   [/^keyreeve-client-.*\.tgz$/, (root) => npmContent(root, 'packages/client', '@keyreeve/client')],
+  [/^keyreeve-elements-.*\.tgz$/, (root) => npmContent(root, 'packages/elements', '@keyreeve/elements')],
   [/^keyreeve-otel-.*\.tgz$/, (root) => npmContent(root, 'packages/otel', '@keyreeve/otel')],
   [/^keyreeve-.*\.(?:whl|tar\.gz)$/, () => ({ type: 'pypi', name: 'keyreeve', version: pythonVersion })],
   [/^keyreeve-.*\.tgz$/, (root) => ({ ...programFor(root), type: 'npm' })],

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildArchive } from './package-archive.ts';
 import { buildClientPackage } from './package-client.ts';
+import { buildElementsPackage } from './package-elements.ts';
 import { buildOtelPackage } from './package-otel.ts';
 import { buildWheel, newPython } from './package-python.ts';
 import { buildPackage } from './package.ts';
@@ -26,6 +27,7 @@ export function writePackages(root: string, folder: string): string | undefined 
     const archives = [
       buildPackage(root, at('server')),
       buildArchive(root, at('client'), buildClientPackage),
+      buildArchive(root, at('elements'), buildElementsPackage),
       buildArchive(root, at('otel'), buildOtelPackage),
     ];
     const wheel = tryWheel(root, temporary);

@@ -25,6 +25,7 @@ import { git } from './run-files.ts';
 export const releaseScripts = [
   'package.ts',
   'package-client.ts',
+  'package-elements.ts',
   'package-otel.ts',
   'package-python.ts',
   'package-python-source.ts',

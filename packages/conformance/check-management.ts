@@ -12,6 +12,9 @@ const expected = {
   renamed: 'Engines',
   firstPage: [1, true],
   listed: 3,
+  // Milliseconds: the session lasts an hour, and the token a minute.
+  portal: [true, 59 * 60_000],
+  portalEnded: [404, 'portal_session_not_found'],
   quota: [10_000, 'month'],
   rotated: true,
   rate: 60,

@@ -14,7 +14,7 @@ import (
 )
 
 // Without dots, which would lead to another path.
-var managementPathForm = regexp.MustCompile(`^auth/service-accounts(/[\w-]+)*$`)
+var managementPathForm = regexp.MustCompile(`^auth/(service-accounts|portal-sessions)(/[\w-]+)*$`)
 
 const (
 	managementTimeout   = 30 * time.Second
@@ -259,7 +259,7 @@ func call[T any](ctx context.Context, m *Management, method, path string, body a
 	}
 	path, query, _ := strings.Cut(path, "?")
 	if !managementPathForm.MatchString(path) {
-		return content, invalid("id: expected the id of a service account")
+		return content, invalid("id: expected the id of a service account or portal session")
 	}
 	target, err := destinationOf(m.url, m.allowsPlain, path)
 	if err != nil {

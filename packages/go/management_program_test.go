@@ -3,6 +3,7 @@ package keyreeve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"strings"
 )
@@ -55,6 +56,17 @@ func (p programManagement) run() map[string]any {
 		listed++
 		return true
 	})
+	session := must(management.CreatePortalSession(ctx, NewPortalSession{
+		ExternalID:   "tenant_182",
+		Capabilities: []string{"read", "create"},
+		Person:       &Person{ID: "u_7", Name: "Ada"},
+		Origin:       "https://app.example.com",
+	}))
+	if strings.Contains(fmt.Sprintf("%v %+v %#v %s", session, session, session, &session), "#") {
+		log.Fatal("the token of a portal session is printed")
+	}
+	must(0, management.EndPortalSession(ctx, session.ID))
+	portalEnded := management.EndPortalSession(ctx, session.ID)
 	quota := must(management.SetLimits(ctx, account.ID, KeyLimits{Quota: &Quota{Limit: 10_000, Per: "month"}})).Limits.Quota
 
 	keys := management.Keys(account.ID)
@@ -79,12 +91,17 @@ func (p programManagement) run() map[string]any {
 	elsewhere := must(NewManagement(ManagementConfig{URL: "http://127.0.0.1:1", ManagementKey: p.ManagementKey}))
 	_, unreachable := elsewhere.GetServiceAccount(ctx, account.ID)
 	return map[string]any{
-		"created":     []string{account.Name, account.ExternalID},
-		"taken":       failureOf(taken),
-		"found":       []bool{found.ID == account.ID, isKnown},
-		"renamed":     renamed.Name,
-		"firstPage":   []any{len(first.Entries), first.NextCursor != ""},
-		"listed":      listed,
+		"created":   []string{account.Name, account.ExternalID},
+		"taken":     failureOf(taken),
+		"found":     []bool{found.ID == account.ID, isKnown},
+		"renamed":   renamed.Name,
+		"firstPage": []any{len(first.Entries), first.NextCursor != ""},
+		"listed":    listed,
+		"portal": []any{
+			strings.Contains(session.URL, "/portal/"+session.ID+"#"),
+			session.ExpiresAt.Sub(session.TokenExpiresAt).Milliseconds(),
+		},
+		"portalEnded": failureOf(portalEnded),
 		"quota":       []any{quota.Limit, quota.Per},
 		"rotated":     strings.HasPrefix(rotated.Key, "krv_") && rotated.Key != a.Key,
 		"rate":        changed.Limits.Rate.Limit,

@@ -112,6 +112,31 @@ export interface ServiceAccount {
   readonly updatedAt: string;
 }
 
+export type PortalCapability = 'read' | 'create' | 'rotate' | 'limit' | 'delete';
+
+/** With `origin`, `returnUrl` or both. */
+export interface NewPortalSession {
+  /** Of the service account whose keys the person manages. */
+  readonly externalId: string;
+  readonly capabilities: PortalCapability[];
+  /** That keys can get. Default: all entitlements of the service account. */
+  readonly scopes?: string[];
+  /** For the audit log. `id` is your own id of the person: no email address. */
+  readonly person?: { readonly id: string; readonly name?: string };
+  /** Of the page with the frame. Without it, the key page is a page of its own. */
+  readonly origin?: string;
+  /** Where the key page leads back to: a URL of `origin`. */
+  readonly returnUrl?: string;
+}
+
+export interface CreatedPortalSession {
+  readonly id: string;
+  /** Of the key page. Its fragment is a token that works once, for a minute. No other response has it. */
+  readonly url: string;
+  readonly expiresAt: string;
+  readonly tokenExpiresAt: string;
+}
+
 /** Codes of errors that a program can expect. A later version of the service can have others. */
 export type ManagementErrorCode =
   | 'account_limited'
@@ -127,6 +152,7 @@ export type ManagementErrorCode =
   | 'nickname_invalid'
   | 'nickname_taken'
   | 'overlap_in_progress'
+  | 'portal_session_not_found'
   | 'reserved_scope'
   | 'scope_not_entitled'
   | 'secret_taken'
@@ -134,6 +160,7 @@ export type ManagementErrorCode =
   | 'too_many_changes'
   | 'too_many_creations'
   | 'too_many_in_progress'
+  | 'too_many_portal_sessions'
   | 'unavailable';
 
 export interface Rotation {

@@ -1,7 +1,9 @@
-/** The management of service accounts and their keys, by a backend with a management key, or by a person with a session. */
+/** The management of service accounts, their keys and portal sessions, by a backend with a management key, or by a person with a session. */
 import { send, type AccountRequest, type Service } from './account-request.ts';
 import type {
+  CreatedPortalSession,
   KeyLimits,
+  NewPortalSession,
   NewServiceAccount,
   Page,
   PageQuery,
@@ -20,6 +22,7 @@ export interface ManagementOptions extends Service {
 }
 
 const path = 'auth/service-accounts';
+const portalPath = 'auth/portal-sessions';
 
 /** Every method throws KeyreeveError, also without a response within 30 s, and sends its request once. */
 export class Management {
@@ -82,6 +85,23 @@ export class Management {
   keys(id: string): Keys {
     return new Keys(this.#caller, `${pathOf(id)}/api-keys`);
   }
+
+  /**
+   * For a person who manages the keys of a service account on the key page. Needs a management key. Redirect the frame or the browser to
+   * `url` within a minute, and only for a signed-in person.
+   * @throws KeyreeveError `account_not_found`, `scope_not_entitled`, `too_many_portal_sessions` and others
+   */
+  createPortalSession(session: NewPortalSession, options: CallOptions = {}): Promise<CreatedPortalSession> {
+    return this.#caller.call({ ...options, method: 'POST', path: portalPath, body: session });
+  }
+
+  /**
+   * Every request of its key page that starts after the promise is fulfilled is rejected.
+   * @throws KeyreeveError `portal_session_not_found`
+   */
+  async endPortalSession(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#caller.call({ ...options, method: 'DELETE', path: pathOf(id, portalPath, 'portal session') });
+  }
 }
 
 interface ServiceAccountPage {
@@ -90,9 +110,9 @@ interface ServiceAccountPage {
 }
 
 /** Dots would lead to another path. */
-function pathOf(id: string): string {
-  if (!/^[\w-]+$/.test(id)) throw new TypeError('id: expected the id of a service account');
-  return `${path}/${id}`;
+function pathOf(id: string, parent = path, kind = 'service account'): string {
+  if (!/^[\w-]+$/.test(id)) throw new TypeError(`id: expected the id of a ${kind}`);
+  return `${parent}/${id}`;
 }
 
 class ManagementCaller implements Caller {

@@ -23,6 +23,8 @@ export type ComparedTypes = [
   Fits<types.KeySummary, contract.ListedKeyFull>,
   Fits<types.ServiceAccount, contract.ServiceAccount>,
   Fits<contract.KeyLimits, types.KeyLimits>,
+  Fits<contract.NewPortalSessionBody, types.NewPortalSession>,
+  Fits<types.CreatedPortalSession, contract.CreatedPortalSession>,
   Fits<contract.ErrorCode, types.ManagementErrorCode>,
 ];
 

@@ -14,6 +14,13 @@ export async function manage(options: ManagementOptions): Promise<object> {
   const first = await management.serviceAccountPage({ limit: 1 });
   await management.createServiceAccount({ name: 'another' });
   const listed = (await Array.fromAsync(management.listServiceAccounts())).length;
+  const session = await management.createPortalSession({
+    externalId: 'tenant_182',
+    capabilities: ['read', 'create'],
+    person: { id: 'u_7', name: 'Ada' },
+    origin: 'https://app.example.com',
+  });
+  await management.endPortalSession(session.id);
   const { limits } = await management.setLimits(id, { quota: { limit: 10_000, per: 'month' } });
 
   const keys = management.keys(id);
@@ -35,6 +42,11 @@ export async function manage(options: ManagementOptions): Promise<object> {
     renamed,
     firstPage: [first.entries.length, first.nextCursor !== null],
     listed,
+    portal: [
+      session.url.includes(`/portal/${session.id}#`),
+      Date.parse(session.expiresAt) - Date.parse(session.tokenExpiresAt),
+    ],
+    portalEnded: await failureOf(management.endPortalSession(session.id)),
     quota: [limits?.quota?.limit, limits?.quota?.per],
     rotated: key.startsWith('krv_') && key !== a.key,
     rate: changed.limits?.rate?.limit,

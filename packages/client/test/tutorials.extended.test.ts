@@ -45,7 +45,10 @@ test('the tutorial for Express works as it stands in an empty folder, with the p
   const names = readdirSync(dist).filter((name) => !name.endsWith('.whl'));
   assert.deepEqual(
     names.toSorted(),
-    ['SHA256SUMS', ...['', '-client', '-otel'].map((name) => `keyreeve${name}-${ownVersion}.tgz`)].toSorted(),
+    [
+      'SHA256SUMS',
+      ...['', '-client', '-elements', '-otel'].map((name) => `keyreeve${name}-${ownVersion}.tgz`),
+    ].toSorted(),
   );
   const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dist, encoding: 'utf8' });
   assert.equal(

@@ -18,6 +18,11 @@ def manage(url: str, management_key: str) -> dict[str, Any]:
     first = management.service_account_page(limit=1)
     management.create_service_account("another")
     listed = len(list(management.list_service_accounts()))
+    session = management.create_portal_session(
+        "tenant_182", ["read", "create"], person={"id": "u_7", "name": "Ada"}, origin="https://app.example.com"
+    )
+    assert session.url not in repr(session)
+    management.end_portal_session(session.id)
     shown = management.set_limits(account.id, {"quota": {"limit": 10_000, "per": "month"}})
     quota = (shown.limits or {}).get("quota")
 
@@ -40,6 +45,11 @@ def manage(url: str, management_key: str) -> dict[str, Any]:
         "renamed": renamed,
         "firstPage": [len(first.entries), first.next_cursor is not None],
         "listed": listed,
+        "portal": [
+            f"/portal/{session.id}#" in session.url,
+            round((session.expires_at - session.token_expires_at).total_seconds() * 1000),
+        ],
+        "portalEnded": failure_of(lambda: management.end_portal_session(session.id)),
         "quota": quota and [quota["limit"], quota["per"]],
         "rotated": key.startswith("krv_") and key != a.key,
         "rate": rate and rate["limit"],

@@ -29,6 +29,8 @@ export const builds = {
       'console/package.json',
       'console/tsconfig.json',
       'console/src',
+      'elements/build.ts',
+      'elements/src',
       'server/src/http/tokens.css',
       'go/README.md',
       '../docs/verification.md',

@@ -8,15 +8,17 @@ from ._client import Keyreeve
 from ._device_login import DeviceCode, DeviceKey, device_login, device_logout
 from ._exchange import ExchangedSecrets, IdentityToken, exchange
 from ._identity_tokens import github_token, google_token, token_from_file
-from ._management import Keys, Management
+from ._management import Keys, Management, PortalCapability
 from ._problem import Refusal
 from ._records import (
     CreatedKey,
+    CreatedPortalSession,
     KeyChange,
     KeyDetails,
     KeyLimits,
     KeySummary,
     Page,
+    Person,
     Quota,
     QuotaUse,
     RateLimit,
@@ -34,6 +36,7 @@ __all__ = [
     "AcceptedRequest",
     "Check",
     "CreatedKey",
+    "CreatedPortalSession",
     "DeviceCode",
     "DeviceKey",
     "ExchangedSecrets",
@@ -49,6 +52,8 @@ __all__ = [
     "Keys",
     "Management",
     "Page",
+    "Person",
+    "PortalCapability",
     "Quota",
     "QuotaUse",
     "RateLimit",

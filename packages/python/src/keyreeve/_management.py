@@ -1,4 +1,4 @@
-"""The management of service accounts and their keys, by a backend with a management key."""
+"""The management of service accounts, their keys and portal sessions, by a backend with a management key."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from urllib.parse import urlencode
 from ._clock import Clock
 from ._records import (
     CreatedKey,
+    CreatedPortalSession,
     KeyChange,
     KeyDetails,
     KeyLimits,
     KeySummary,
     Page,
+    Person,
     RotatedKey,
     ServiceAccount,
     ServiceAccountChange,
@@ -30,9 +32,11 @@ from ._service_key import ServiceKey, authorization_of
 from ._service_url import destination_of
 
 _PATH = "auth/service-accounts"
+_PORTAL_PATH = "auth/portal-sessions"
 
 _T = TypeVar("_T")
 KeyState = Literal["active", "expiring", "expired", "disabled"]
+PortalCapability = Literal["read", "create", "rotate", "limit", "delete"]
 
 
 class Management:
@@ -100,6 +104,37 @@ class Management:
     def keys(self, id: str) -> Keys:
         """id: of the service account."""
         return Keys(self._requests, f"{_path_of(id)}/api-keys")
+
+    def create_portal_session(
+        self,
+        external_id: str,
+        capabilities: Sequence[PortalCapability],
+        *,
+        scopes: Sequence[str] | None = None,
+        person: Person | None = None,
+        origin: str | None = None,
+        return_url: str | None = None,
+    ) -> CreatedPortalSession:
+        """For a person who manages the keys of a service account on the key page. Redirect the frame or the browser to its `url` within a
+        minute, and only for a signed-in person.
+
+        scopes: that keys can get. Default: all entitlements of the service account.
+        origin: of the page with the frame. Without it, the key page is a page of its own, which needs return_url.
+        """
+        values = {
+            "external_id": external_id,
+            "capabilities": list(capabilities),
+            "scopes": None if scopes is None else list(scopes),
+            "person": person,
+            "origin": origin,
+            "return_url": return_url,
+        }
+        given = {name: value for name, value in values.items() if value is not None}
+        return record_of(CreatedPortalSession, self._requests.send("POST", _PORTAL_PATH, members_of(given)))
+
+    def end_portal_session(self, id: str) -> None:
+        """Every request of its key page that starts after the call is rejected."""
+        self._requests.send("DELETE", _path_of(id, _PORTAL_PATH, "portal session"))
 
 
 class Keys:
@@ -197,11 +232,11 @@ class _Requests:
         return self._requests.send(method, path, {**headers, "Content-Type": "application/json"}, json.dumps(body).encode())
 
 
-def _path_of(id: str) -> str:
+def _path_of(id: str, parent: str = _PATH, kind: str = "service account") -> str:
     # Dots would lead to another path.
     if not re.fullmatch(r"[\w-]+", id, re.ASCII):
-        raise ValueError("id: expected the id of a service account")
-    return f"{_PATH}/{id}"
+        raise ValueError(f"id: expected the id of a {kind}")
+    return f"{parent}/{id}"
 
 
 def _query(**parameters: str | int | None) -> str:

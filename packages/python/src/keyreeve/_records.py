@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
@@ -59,6 +59,17 @@ class KeyChange(TypedDict, total=False):
     disabled: bool
 
 
+class _Person(TypedDict):
+    # Your own id of the person: no email address.
+    id: str
+
+
+class Person(_Person, total=False):
+    """Who manages keys on the key page, for the audit log."""
+
+    name: str
+
+
 class ServiceAccountChange(TypedDict, total=False):
     """Absent members keep their values, and None removes the external id."""
 
@@ -94,6 +105,15 @@ class CreatedKey:
 class RotatedKey(CreatedKey):
     # None without an overlap.
     previous_expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class CreatedPortalSession:
+    id: str
+    # Of the key page. Its fragment is a token that works once, for a minute. No other response has it.
+    url: str = field(repr=False)
+    expires_at: datetime
+    token_expires_at: datetime
 
 
 @dataclass(frozen=True)

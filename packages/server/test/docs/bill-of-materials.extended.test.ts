@@ -84,6 +84,7 @@ test('the image has the pinned packages of Debian', () => {
 test('the libraries and the chart have their own names, and a file of another kind is an error', () => {
   const libraries = {
     [`keyreeve-client-${version}.tgz`]: `pkg:npm/%40keyreeve/client@${version}`,
+    [`keyreeve-elements-${version}.tgz`]: `pkg:npm/%40keyreeve/elements@${version}`,
     [`keyreeve-otel-${version}.tgz`]: `pkg:npm/%40keyreeve/otel@${version}`,
     'keyreeve-1.0.0rc1-py3-none-any.whl': 'pkg:pypi/keyreeve@',
     'keyreeve-1.0.0rc1.tar.gz': 'pkg:pypi/keyreeve@',

@@ -9,7 +9,7 @@ import { texts } from './tree.ts';
 
 const handedOut = [...texts].filter(
   ([path]) =>
-    (path.endsWith('.md') || /^(?:docs|ops|packages\/(?:client|python|go|otel|console))\//.test(path)) &&
+    (path.endsWith('.md') || /^(?:docs|ops|packages\/(?:client|elements|python|go|otel|console))\//.test(path)) &&
     !/(?:\/test\/|_test\.go$)/.test(path),
 );
 

@@ -35,12 +35,12 @@ test(
     commit(root);
     symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
     // Not in the commit.
-    for (const name of ['server', 'client', 'otel']) write(root, `packages/${name}/src/local.ts`, 'export {};');
+    for (const name of ['server', 'client', 'elements', 'otel']) write(root, `packages/${name}/src/local.ts`, 'export {};');
     write(root, 'packages/python/src/keyreeve/local.py', '');
     const release = join(folder.path, 'release');
     writeRelease(root, release);
 
-    const names = ['keyreeve', 'keyreeve-client', 'keyreeve-otel'].map((name) => `${name}-${version}`);
+    const names = ['keyreeve', 'keyreeve-client', 'keyreeve-elements', 'keyreeve-otel'].map((name) => `${name}-${version}`);
     const wheel = `keyreeve-${pythonVersion(version)}-py3-none-any.whl`;
     const sources = `keyreeve-${pythonVersion(version)}.tar.gz`;
     const go = `keyreeve-go-v${version}.tar.gz`;
@@ -65,6 +65,7 @@ test(
       spawnSync('tar', ['-tzf', join(release, archive)], { encoding: 'utf8' }).stdout;
     assert.match(contained(`keyreeve-${version}.tgz`), /^package\/dist\/cli\/main\.js$/m);
     assert.match(contained(`keyreeve-client-${version}.tgz`), /^package\/dist\/node\.d\.ts$/m);
+    assert.match(contained(`keyreeve-elements-${version}.tgz`), /^package\/dist\/keys\.js$/m);
     assert.match(contained(`keyreeve-otel-${version}.tgz`), /^package\/dist\/register\.js$/m);
     assert.match(contained(go), /^keyreeve-go-v[\w.-]+\/client\.go$/m);
     assert.match(contained(sources), /^keyreeve-[\w.]+\/src\/keyreeve\/py\.typed$/m);

@@ -1,0 +1,11 @@
+/** The page of the product that shows the key page. */
+import { Keys } from './keys.jsx';
+
+export default function Page() {
+  return (
+    <main>
+      <h1>API keys</h1>
+      <Keys />
+    </main>
+  );
+}
