@@ -6,6 +6,7 @@ import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { parseAddresses } from './addresses.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
+import { assertInSession } from './granted-scopes.ts';
 import type { KeyChangeRequest } from './key-request.ts';
 import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
@@ -108,7 +109,7 @@ export function assertMayManage(principal: Principal, { scopes }: Pick<KeyDetail
     throw new DomainError(principal.kind === 'key' ? 'reserved_scope' : 'key_not_found');
 }
 
-/** @throws DomainError `scope_invalid`, `reserved_scope`, `invalid_request`, `reauth_required` */
+/** @throws DomainError `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `invalid_request`, `reauth_required` */
 function scopesOf(
   principal: Principal,
   before: KeyDetailsRow,
@@ -118,6 +119,7 @@ function scopesOf(
   if (before.publicKey !== null || before.trust !== null) assertNoReservedScope(scopes);
   const held = splitScopes(before.scopes);
   const text = validateScopes(principal, before.accountId, scopes, held).join(' ');
+  assertInSession(principal, scopes);
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
   const added = scopes.filter((scope) => !held.includes(scope));
   if (!hasReservedScope(added)) return { scopes: text, needsRole: before.needsRole };

@@ -13,7 +13,7 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import { assertSameKind, noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
-import { assertInSession, assertMayAdd, assertMayHandOut } from './granted-scopes.ts';
+import { assertMayAdd, assertMayHandOut } from './granted-scopes.ts';
 import {
   admitOperationTx,
   assertCountAllowed,
@@ -84,7 +84,6 @@ export class KeyChanges {
     const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, accountId, request);
     const assertScopes: Operation['assertScopes'] = (reader, before) => assertMayAdd(reader, principal, before, grants);
-    if (request.scopes) assertInSession(principal, request.scopes);
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, assertScopes };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
