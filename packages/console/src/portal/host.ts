@@ -8,17 +8,21 @@ export interface Host {
   readonly send: (message: WithoutVersion<PageMessage>) => void;
 }
 
-/** What the server has written into the page. */
 const metaOf = (name: string): string =>
   document.querySelector<HTMLMetaElement>(`meta[name=keyreeve-${name}]`)?.content ?? '';
 
 interface Browsing {
+  /** What the server has written into the page. */
+  readonly origin: string;
+  readonly display: string;
   readonly parent: Pick<Window, 'postMessage'>;
   readonly isFramed: boolean;
   readonly listen: (receive: (event: Pick<MessageEvent<unknown>, 'source' | 'origin' | 'data'>) => void) => void;
 }
 
 const ownWindow = (): Browsing => ({
+  origin: metaOf('origin'),
+  display: metaOf('display'),
   parent: window.parent,
   isFramed: window.parent !== window,
   listen: (receive) => addEventListener('message', receive),
@@ -26,8 +30,8 @@ const ownWindow = (): Browsing => ({
 
 /** @param onLook called for each valid look */
 export function connectHost(onLook: (look: Look) => void, browsing = ownWindow()): Host {
-  const origin = metaOf('origin');
-  const display = metaOf('display') === 'frame' ? 'frame' : 'page';
+  const { origin } = browsing;
+  const display = browsing.display === 'frame' ? 'frame' : 'page';
   if (display !== 'frame' || origin === '' || !browsing.isFramed) return { display, send: () => undefined };
   browsing.listen((event) => {
     if (event.source !== browsing.parent || event.origin !== origin) return;

@@ -80,15 +80,17 @@ function coloursOf(
   const neutral = neutralColours({ background, surface, text }, scheme);
   const { grounds } = neutral;
   const properties: Record<string, Rgb> = { ...neutral.properties };
-  for (const name of ['good', 'warning', 'bad'] as const) {
-    const soft = mixed(neutral.surface, defaults[scheme][name], 0.1);
-    properties[`--${name}-soft`] = soft;
-    properties[`--${name}`] = readable(defaults[scheme][name], [...grounds, soft]);
-  }
+  const add = (name: string, colour: Rgb, share: number): void => {
+    // On a ground of a middle lightness, a tint would leave too little contrast.
+    const soft = [mixed(neutral.surface, colour, share), neutral.surface].find(
+      (tint) => leastContrast(readable(colour, [...grounds, tint]), [...grounds, tint]) >= 4.5,
+    );
+    properties[`--${name}-soft`] = soft ?? neutral.surface;
+    properties[`--${name}`] = readable(colour, soft ? [...grounds, soft] : grounds);
+  };
+  for (const name of ['good', 'warning', 'bad'] as const) add(name, defaults[scheme][name], 0.1);
   const chosen = accent ?? defaults[scheme].accent;
-  const soft = mixed(neutral.surface, chosen, 0.12);
-  properties['--accent-soft'] = soft;
-  properties['--accent'] = readable(chosen, [...grounds, soft]);
+  add('accent', chosen, 0.12);
   properties['--accent-fill'] = chosen;
   const onFill = extremeOn([chosen]);
   properties['--accent-text'] = onFill;

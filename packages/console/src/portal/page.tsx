@@ -28,6 +28,13 @@ export const secondStepPauseMs = 500;
 /** So that the list is no higher than the frame at its start. */
 const rowsOfPage = 6;
 
+/** Newest keys first, so that a new one is on the first page. */
+const compact = {
+  rows: rowsOfPage,
+  sort: '-created',
+  priorities: { scopes: 'low', created: 'lowest', requests: 'lowest' },
+} as const;
+
 interface KeyPageProps {
   readonly host: Host;
   /** Set after the last dialog was closed. */
@@ -73,13 +80,7 @@ function List({ owner, isReadOnly }: { readonly owner: KeyOwner; readonly isRead
       intro={isReadOnly && portalText.readOnly}
       actions={owner.rights.create && <CreateKeyButton isCreating={isCreating} />}
     >
-      <KeyList
-        owner={owner}
-        CreateKeyDialog={CreateKeyDialog}
-        isCreating={isCreating}
-        pageSize={rowsOfPage}
-        priorities={{ scopes: 'medium', created: 'lowest' }}
-      />
+      <KeyList owner={owner} CreateKeyDialog={CreateKeyDialog} isCreating={isCreating} compact={compact} />
     </Page>
   );
 }

@@ -18,7 +18,7 @@ import { text } from '../../text/text.ts';
 import type { CreateKeyDialogProps } from './create-key-dialog.tsx';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
 import { keyColumns } from './key-columns.tsx';
-import type { KeyOwner, ListedKey } from './key-owner.ts';
+import type { KeyOwner, KeyQuery, ListedKey } from './key-owner.ts';
 
 export interface KeyListProps {
   readonly owner: KeyOwner;
@@ -26,10 +26,16 @@ export interface KeyListProps {
   readonly CreateKeyDialog: ComponentType<CreateKeyDialogProps>;
   /** Whether the dialog for a new key is open. */
   readonly isCreating: Signal<boolean>;
-  /** Rows of each page. Default: 100, and the person can choose another number. */
-  readonly pageSize?: number;
-  /** By names of columns: other priorities, for a list that shares its window with others. */
-  readonly priorities?: Partial<Record<'scopes' | 'created' | 'requests', Column<ListedKey>['priority']>>;
+  /** For a list in a part of a window. */
+  readonly compact?: CompactList;
+}
+
+interface CompactList {
+  /** Of each page. Otherwise 100, and the person can choose another number. */
+  readonly rows: number;
+  /** Without a choice of the person. */
+  readonly sort: NonNullable<KeyQuery['sort']>;
+  readonly priorities: Partial<Record<'scopes' | 'created' | 'requests', Column<ListedKey>['priority']>>;
 }
 
 export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>) => (
@@ -41,12 +47,22 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
 const sorts = ['created', 'nickname', 'lastUsed', 'expires'].flatMap((name) => [name, `-${name}`]);
 
-export function KeyList({ owner, CreateKeyDialog, isCreating, pageSize, priorities = {} }: KeyListProps) {
+export function KeyList({ owner, CreateKeyDialog, isCreating, compact }: KeyListProps) {
+  const { rows = 100, sort: usualSort = 'created', priorities = {} }: Partial<CompactList> = compact ?? {};
   const hasUsage = Boolean(config.value?.features.usageDays);
   const list = useList<ListedKey>(
     ['search', 'state'],
     (query, abort, first) =>
-      owner.list({ limit: String(pageSize ?? 100), ...query, ...first, ...(hasUsage && { usage: '7d' }) }, abort),
+      owner.list(
+        {
+          limit: String(rows),
+          ...(compact && { sort: usualSort }),
+          ...query,
+          ...first,
+          ...(hasUsage && { usage: '7d' }),
+        },
+        abort,
+      ),
     { search: (value) => !hasSecret(value), state: states, sort: sorts },
   );
   const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();
@@ -70,10 +86,10 @@ export function KeyList({ owner, CreateKeyDialog, isCreating, pageSize, prioriti
           skeletonRows={6}
           label={text.general.keys}
           keyOf={({ id }) => id}
-          sort={list.query['sort'] ?? 'created'}
+          sort={list.query['sort'] ?? usualSort}
           onSort={(sort) => list.change('sort', sort)}
           columns={columnsOf(owner, priorities, (row, index) => void (deleting.value = { row, index }))}
-          {...(pageSize && { fixedSize: pageSize })}
+          {...(compact && { fixedSize: rows })}
           empty={
             <Empty title={text.keys.none} icon="key">
               {owner.rights.create && (
@@ -129,7 +145,7 @@ function Filters({ list }: { readonly list: List<ListedKey> }) {
 
 function columnsOf(
   { keyPath, rights }: KeyOwner,
-  priorities: NonNullable<KeyListProps['priorities']>,
+  priorities: CompactList['priorities'],
   onDelete: (row: ListedKey, index: number) => void,
 ): Column<ListedKey>[] {
   const hasUsage = Boolean(config.value?.features.usageDays);

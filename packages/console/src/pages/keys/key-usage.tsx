@@ -1,7 +1,7 @@
 /** The usage chart of a key. */
 import { useSignal } from '@preact/signals';
 import { serverNow } from '../../clock.ts';
-import { formatNumber } from '../../format.ts';
+import { formatNumber, plural } from '../../format.ts';
 import { BarChart, type Bar } from '../../parts/chart.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -48,7 +48,7 @@ function sentenceOf(bars: readonly Bar[], period: string): string {
   return total === 0
     ? text.keys.noUsage(period)
     : text.keys.usage({
-        total: formatNumber(total),
+        total: plural(total, text.keys.requestsOf)(formatNumber(total)),
         refused: formatNumber(refused),
         period,
         peak: formatNumber(peak.values[0] + peak.values[1]),
