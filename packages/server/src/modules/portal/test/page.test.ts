@@ -20,7 +20,7 @@ function newFolder(): TempFolder {
   writeFileSync(join(folder.path, 'index.html'), '<!doctype html>\n');
   writeFileSync(join(portal, 'index.html'), template);
   writeFileSync(join(portal, 'portal.js'), 'export {};');
-  writeFileSync(join(portal, 'portal.css'), 'p{}');
+  writeFileSync(join(portal, 'start.css'), 'p{}');
   writeFileSync(join(portal, 'keys.js'), 'customElements;');
   return folder;
 }
@@ -113,7 +113,7 @@ test('the files of the key page are cached, and pages of all origins can load th
     [script.status, headerOf(script, 'cache-control'), headerOf(script, 'cross-origin-resource-policy')],
     [200, 'public, max-age=31536000, immutable', 'same-origin'],
   );
-  const style = await get(app, `/portal/assets/${build}/portal.css`);
+  const style = await get(app, `/portal/assets/${build}/start.css`);
   assert.ok(style.body.startsWith('p{}') && style.body.length > 3, 'the accent of the operator follows the style');
   const element = await get(app, '/portal/keys.js', `Origin: ${hostOrigin}`);
   assert.deepEqual(
