@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { test as nodeTest } from 'node:test';
+import { isBounded } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { hostOrigin, newPortalBackend, redeem, tokenOf } from '../../../../test-kit/portal.ts';
 import { ask, head, type RawAnswer } from '../../../../test-kit/raw-http.ts';
 import { newTempFolder, type TempFolder } from '../../../../test-kit/temp-folder.ts';
+import { BuiltFiles } from '../../../http/built-files.ts';
+import { portalPageRoutes } from '../page-routes.ts';
 
 const template = `<!doctype html>
 <meta name="keyreeve-origin" content="{{origin}}"><meta name="keyreeve-display" content="{{display}}">
@@ -100,6 +104,22 @@ test('the key page opens nowhere else, and an ended session has none', async () 
   await app.service.services.accounts.disable(operator, backend.serviceId);
   assert.equal((await get(app, `/portal/${frame.id}`, 'Sec-Fetch-Dest: iframe')).status, 404);
 });
+
+nodeTest(
+  'requests for the key page are bounded, because each reads the database, and those for its files are not',
+  () => {
+    const files = new BuiltFiles({ folder: () => '', onMissing: () => undefined, edit: (text) => text });
+    const routes = portalPageRoutes({ find: () => Promise.resolve(undefined) }, files);
+    assert.deepEqual(
+      routes.map(({ contract }) => [contract.path, isBounded(contract)]),
+      [
+        ['/portal/:id', true],
+        ['/portal/assets/:build/:name', false],
+        ['/portal/keys.js', false],
+      ],
+    );
+  },
+);
 
 test('the files of the key page are cached, and pages of all origins can load the script of the element', async () => {
   using folder = newFolder();
