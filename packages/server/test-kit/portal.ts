@@ -6,7 +6,8 @@ import { newBackend, type Backend } from './service-accounts.ts';
 
 export const hostOrigin = 'https://app.example.com';
 
-export type PortalRequest = Partial<NewPortalSessionBody>;
+/** Undefined: without the member. */
+export type PortalRequest = { readonly [Name in keyof NewPortalSessionBody]?: NewPortalSessionBody[Name] | undefined };
 
 /** A backend with a service account that it has created, for portal sessions. */
 export interface PortalBackend extends Backend {
