@@ -44,7 +44,7 @@ const optionsOf = (folder: string) =>
 const keyPageOptionsOf = (folder: string) =>
   ({
     ...optionsOf(folder),
-    entryPoints: ['src/portal/start.tsx', 'src/portal/start.css'],
+    entryPoints: ['src/portal/start.tsx', 'src/portal/portal.css'],
   }) as const satisfies esbuild.BuildOptions;
 
 /** A script that runs before the first painting: a module would run after it. */
@@ -84,6 +84,7 @@ function buildKeyPage(folder: string): void {
     join(folder, 'index.html'),
     page.replaceAll(comments, '').replace('<script type="module"', (script) => links.join('') + script),
   );
+  cpSync(join(source, 'static'), folder, { recursive: true });
   writeFileSync(join(folder, 'keys.js'), buildElement());
 }
 
