@@ -15,12 +15,10 @@ type ParamsMember<C extends Own, Added extends Type.TProperties> = C extends {
     ? unknown
     : { readonly params: Type.TObject<Added> };
 
-export type Derived<
-  C extends Own,
-  Tag extends string,
-  Auth extends RouteAuth,
-  Added extends Type.TProperties = Record<never, never>,
-> = Omit<C, 'id' | 'path' | 'tag' | 'description' | 'auth' | 'params' | 'errors'> & {
+export type Derived<C extends Own, Tag extends string, Auth extends RouteAuth, Added extends Type.TProperties> = Omit<
+  C,
+  'id' | 'path' | 'tag' | 'description' | 'auth' | 'params' | 'errors'
+> & {
   readonly id: string;
   readonly path: string;
   readonly tag: Tag;

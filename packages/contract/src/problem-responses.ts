@@ -66,6 +66,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   RecentAdministratorRequired: ['administrator_required', 'reauth_required', 'second_factor_enrolment_required'],
   EnrolmentRequired: ['second_factor_enrolment_required'],
   ScopeRequired: ['insufficient_scope'],
+  ScopeOrManagementKeyRequired: ['insufficient_scope', 'management_key_required'],
   ScopeOrEnrolmentRequired: ['insufficient_scope', 'second_factor_enrolment_required'],
   ManagerRejected: managerErrors.filter((code) => code !== 'insufficient_scope'),
   ManagerOrKeyOwnerRequired: [...managerErrors.filter((code) => code !== 'insufficient_scope'), 'not_key_owner'],

@@ -37,7 +37,7 @@ test('a key prefix is lower case, short, and not one of the reserved prefixes', 
   for (const prefix of ['', 'a', 'Acme', '1a', '_a', 'a-b', 'a b', 'é1', `a${'b'.repeat(21)}`, 'acme\n']) {
     assert.doesNotMatch(prefix, keyPrefixPattern);
   }
-  assert.deepEqual(reservedPrefixes, ['krvr', 'krvc', 'krvt', 'krvs', 'krvd']);
+  assert.deepEqual(reservedPrefixes, ['krvr', 'krvc', 'krvt', 'krvs', 'krvd', 'krvp', 'krvq']);
   assert.ok(reservedPrefixes.includes(refreshTokenPrefix));
   assert.ok(!reservedPrefixes.includes(keyPrefixDefault));
 });

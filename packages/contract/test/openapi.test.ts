@@ -250,6 +250,7 @@ test('every authentication method is a security scheme', () => {
       ['accessToken', 'http', 'bearer'],
       ['apiKey', 'http', 'bearer'],
       ['apiKeyHeader', 'apiKey', undefined],
+      ['portalSecret', 'http', 'bearer'],
       ['consoleSession', 'apiKey', undefined],
       ['apiKeyBasic', 'http', 'basic'],
     ],

@@ -47,9 +47,9 @@ export const keyErrors = {
     status: 403,
     title: 'A management key is required',
     meaning:
-      'Only a management key or an operator can send `sha256`. Without it, the server generates the secret. Only a management key, an administrator or an operator sets limits and entitlements.',
+      'Only a management key or an operator can send `sha256`. Without it, the server generates the secret. Only a management key, an administrator or an operator sets limits and entitlements. Only a management key creates and ends portal sessions.',
     cause:
-      'The request has an access token, and its body has `sha256`, or it sets the limits or entitlements of a service account.',
+      'The request has an access token, and its body has `sha256`, or it sets the limits or entitlements of a service account, or creates or ends a portal session.',
     fix: 'Send the request with a management key. Without one: omit `sha256` and use the secret of the response, or ask an operator to create the key with `keyreeve key create --sha256`. Administrators set limits with `PUT /admin/accounts/{id}/limits` and entitlements with `PUT /admin/accounts/{id}/entitlements`.',
   },
   scope_not_entitled: {

@@ -11,6 +11,7 @@ import { DomainError } from '../foundation/errors.ts';
 import type { Span } from '../foundation/tracing.ts';
 import { isConsolePath, type ConsoleHost } from '../modules/console/paths.ts';
 import type { Console } from '../modules/console/routes.ts';
+import { isPortalPath } from '../modules/portal/paths.ts';
 import { isForwardTarget } from '../modules/verification/forward.ts';
 import { pathOf, write, type RouteResponse } from '../http/response.ts';
 import type { BasePath } from '../http/base-path.ts';
@@ -105,12 +106,13 @@ export class App {
     const { requestCounts } = this.#options;
     const path = pathOf(request);
     const isConsole = isConsolePath(path);
+    const mayBeCrossOrigin = !isConsole && !isPortalPath(path);
     const cors = corsHeadersOf(this.#cors, request);
     let route: string | undefined;
     let errorFormat: RouteContract['errorFormat'];
     try {
       this.#assertLimits(request);
-      const exists = this.#options.consoleHost.permits(path, request.headers.host);
+      const exists = this.#exists(path, request.headers.host);
       const match = exists ? this.#router.find(method, path) : undefined;
       if (!match) {
         await this.#turns.wait(request);
@@ -118,7 +120,7 @@ export class App {
       }
       if ('allowed' in match) {
         await this.#turns.wait(request);
-        const preflight = isConsole ? undefined : this.#cors.preflight(request, match.allowed);
+        const preflight = mayBeCrossOrigin ? this.#cors.preflight(request, match.allowed) : undefined;
         if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
         requestCounts.count(undefined, method, preflight.status, elapsed(startedMs));
         endRequestSpan(span, { method, route, status: preflight.status });
@@ -154,6 +156,12 @@ export class App {
     }
   }
 
+  /** Hosts separate the origins of browsers: the console is only at its own, and the key page is not at that. */
+  #exists(path: string, host: string | undefined): boolean {
+    const { consoleHost } = this.#options;
+    return consoleHost.permits(path, host) && !(isPortalPath(path) && consoleHost.isOwnHost(host));
+  }
+
   /** Audit events of the request get the trace id that a trusted proxy has sent. */
   #answerInTrace(match: Match, request: IncomingMessage, span: Span | undefined): Promise<RouteResponse> {
     const { rawHeaders } = request;
@@ -170,8 +178,8 @@ export class App {
   }
 }
 
-/** Of the response to a request for any path; none for the console. */
+/** Of the response to a request for any path; none for the console and the key page. */
 export function corsHeadersOf(cors: Cors, request: IncomingMessage): readonly string[] {
   const path = pathOf(request);
-  return path.startsWith('/') && !isConsolePath(path) ? cors.headers(request) : [];
+  return path.startsWith('/') && !isConsolePath(path) && !isPortalPath(path) ? cors.headers(request) : [];
 }

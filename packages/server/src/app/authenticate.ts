@@ -1,7 +1,7 @@
 /**
  * Authenticates callers: an account by its access token or the session cookie of the console, a backend by a management key,
- * which is an API key with the scope `keyreeve:keys`, or a revocation check from outside by its credential, which is an API
- * key with the scope `keyreeve:canary`. Callers of verifications: `service-caller.ts`.
+ * which is an API key with the scope `keyreeve:keys`, the key page by the secret of its portal session, or a revocation check from
+ * outside by its credential, which is an API key with the scope `keyreeve:canary`. Callers of verifications: `service-caller.ts`.
  */
 import type { RouteContract } from '@keyreeve/contract';
 import { manageScope } from '../modules/api-keys/scopes.ts';
@@ -12,6 +12,7 @@ import type { Conditions } from '../modules/verification/conditions.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 import type { AnyCaller, Route } from '../http/route.ts';
+import type { PortalSessions } from '../modules/portal/sessions.ts';
 import type { ConsoleRequest } from '../modules/console/request-checks.ts';
 import type { Console } from '../modules/console/routes.ts';
 import { canaryOf, type ServiceAuthenticators } from './service-caller.ts';
@@ -42,13 +43,16 @@ export async function authenticateAccount(
 
 export interface Authenticators extends ServiceAuthenticators {
   readonly tokens: Tokens;
+  /** Undefined in a process that only verifies. */
+  readonly portal?: { readonly sessions: Pick<PortalSessions, 'authenticate'> };
 }
 
 /**
  * @param clientIp of the caller, whose key may be limited to IP ranges
- * @returns the account, the management key or the canary credential that calls; undefined if the route does not require one
+ * @returns the account, the management key, the portal session or the canary credential that calls; undefined if the route does not
+ *   require one
  * @throws DomainError as {@link authenticateAccount}, {@link authenticateManagementKey} and
- *   {@link authenticateCanary}, `missing_credential`,
+ *   {@link authenticateCanary}, {@link PortalSessions.authenticate}, `missing_credential`,
  *   `management_key_required`, `administrator_required`, `reauth_required`
  */
 export async function callerOf(
@@ -59,11 +63,14 @@ export async function callerOf(
 ): Promise<AnyCaller | undefined> {
   const { auth } = contract;
   const { tokens, verifier } = authenticators;
+  if (auth === 'portal_session' && authenticators.portal) return authenticators.portal.sessions.authenticate(presented);
   if (auth === 'canary_credential') return authenticateCanary(authenticators, presented);
   if (auth === 'manager' && presented.kind === 'none') throw new DomainError('missing_credential');
   // A 401 would make a web client sign the person out.
   if (auth === 'management_key' && isAccessToken(presented))
-    throw new DomainError('management_key_required', { detail: settingRequiresManagementKey });
+    throw new DomainError('management_key_required', {
+      detail: isOfPortal(contract) ? portalRequiresManagementKey : settingRequiresManagementKey,
+    });
   if (auth === 'management_key' || (auth === 'manager' && !isAccessToken(presented)))
     return authenticateManagementKey(verifier, presented, clientIp);
   if (auth !== 'administrator' && auth !== 'access_token' && auth !== 'manager') return undefined;
@@ -141,5 +148,7 @@ async function authenticateCanary(
   return canary;
 }
 
+const isOfPortal = ({ path }: RouteContract): boolean => path.startsWith('/auth/portal-sessions');
+const portalRequiresManagementKey = 'Only a management key creates and ends portal sessions.';
 const settingRequiresManagementKey =
   'Only a management key, an administrator or an operator sets limits and entitlements.';

@@ -27,6 +27,8 @@ import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Look } from '../modules/look/look.ts';
 import { markRoutes } from '../modules/look/routes.ts';
+import { portalPageRoutes } from '../modules/portal/page-routes.ts';
+import { portalPageSessionRoutes, portalSessionRoutes } from '../modules/portal/routes.ts';
 import { programAdminRoutes } from '../modules/programs/routes.ts';
 import { issuerAdminRoutes, issuerRoutes } from '../modules/issuers/routes.ts';
 import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
@@ -68,6 +70,7 @@ export interface RouteOptions extends Services {
   readonly look: Look;
   readonly linkPages: LinkPageOptions;
   readonly consoleFiles: BuiltFiles;
+  readonly portalFiles: BuiltFiles;
   /** Undefined if the documentation is off. */
   readonly guideFiles: BuiltFiles | undefined;
   readonly consoleHost: ConsoleHost;
@@ -110,6 +113,7 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     }),
     ...(options.guideFiles ? guideRoutes(options.guideFiles) : []),
     ...consolePageRoutes(options.consoleFiles),
+    ...portalPageRoutes(options.portal.sessions, options.portalFiles),
     ...markRoutes(options.look.mark),
     // GitHub, which signs its requests
     ...githubLeakRoutes(options.githubReports),
@@ -143,7 +147,10 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...issuerRoutes(options.issuers),
     ...keyTokenRoutes(options.keyTokens, options.managedAccount),
     // A management key
+    ...portalSessionRoutes(options.portal),
     ...serviceAccountSettingRoutes(options, options.managedAccount),
+    // The key page, with the token or the secret of a portal session
+    ...portalPageSessionRoutes(options.portal),
     // An administrator with an access token
     ...adminRoutes(options),
     ...(options.managementKeys ? managementKeyRoutes(options.managementKeys) : []),

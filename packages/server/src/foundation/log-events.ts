@@ -57,6 +57,11 @@ export const logEvents = {
     'the console cannot be served',
     'install the package again; in a checkout, `npm run build`',
   ],
+  portal_files_missing: [
+    'error',
+    'the key page cannot be served',
+    'install the package again; in a checkout, `npm run build`',
+  ],
   docs_files_missing: [
     'error',
     'the documentation cannot be served',

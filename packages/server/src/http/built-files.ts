@@ -92,19 +92,24 @@ export class BuiltFiles {
 /**
  * Only files of the build run or are loaded, a page sends requests only to its origin, and a script cannot turn text into HTML (Trusted
  * Types).
+ * @param ancestors the origin of the pages that can show the page in a frame
  */
-export const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+export const pagePolicyFor = (ancestors: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${ancestors}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+
+/** No page can show this one in a frame. */
+export const pagePolicy = pagePolicyFor("'none'");
 
 /** @param what such as `The console is` */
 export const notBuilt = (what: string): RouteResponse => ({

@@ -40,13 +40,18 @@ export class FixedContent {
     this.#hash = createHash('sha256').update(this.#bytes).digest('base64url').slice(0, tagChars);
   }
 
+  /** The content as text in UTF-8. */
+  get text(): string {
+    return Buffer.from(this.#bytes).toString('utf8');
+  }
+
   /**
    * A 200 with the content, or a 304 if the client has it (RFC 9110 section 13.1.2).
    * @param more `cacheControl` is `no-cache` by default: the client may keep the content, and asks before each use
    */
   async respond(
     { codings, ifNoneMatch }: ContentRequest,
-    more: Pick<RouteResponse, 'cacheControl' | 'policy' | 'headers'> = {},
+    more: Pick<RouteResponse, 'cacheControl' | 'policy' | 'resourcePolicy' | 'headers'> = {},
   ): Promise<RouteResponse> {
     const [coding] = codings;
     const compressed = coding && { coding, bytes: await this.#in(coding) };

@@ -19,23 +19,30 @@ export class SecurityHeaders {
       'no-referrer',
       'Cross-Origin-Opener-Policy',
       'same-origin',
-      'Cross-Origin-Resource-Policy',
-      'same-origin',
       ...(isHttps ? ['Strict-Transport-Security', 'max-age=63072000; includeSubDomains'] : []),
     ];
     this.data = this.with({});
   }
 
   /** For responses that may be cached, and for pages. */
-  with({ cacheControl, policy }: { cacheControl?: string; policy?: string }): HeaderPairs {
+  with({ cacheControl, policy, resourcePolicy = 'same-origin' }: CachedOrPage): HeaderPairs {
     return [
       'Cache-Control',
       cacheControl ?? 'no-store',
       'Content-Security-Policy',
       policy ?? dataPolicy,
       ...this.#always,
+      'Cross-Origin-Resource-Policy',
+      resourcePolicy,
     ];
   }
+}
+
+interface CachedOrPage {
+  readonly cacheControl?: string;
+  readonly policy?: string;
+  /** `cross-origin`: pages of other origins may load it. */
+  readonly resourcePolicy?: 'same-origin' | 'cross-origin';
 }
 
 /** @param publicUrl undefined for a service without one, which clients reach over plain HTTP */

@@ -25,6 +25,8 @@ export interface RouteResponse {
   readonly cacheControl?: string;
   /** Content-Security-Policy of a page. */
   readonly policy?: string;
+  /** Cross-Origin-Resource-Policy. The default is `same-origin`. */
+  readonly resourcePolicy?: 'cross-origin';
   /** Called when the connection ended before the response was written. */
   readonly onLost?: () => void;
 }

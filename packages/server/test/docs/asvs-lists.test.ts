@@ -99,6 +99,7 @@ const operational: Readonly<Record<string, string>> = {
   mail_log: 'id account_pk purpose created_at tried_at attempt_count delivered_at',
   one_time_codes: 'purpose account_pk target created_at expires_at',
   programs: 'id name scopes lifetime_seconds created_at updated_at',
+  portal_sessions: 'id account_pk key_id created_at redeemed_at expires_at',
   approval_requests: 'id kind program_id state account_pk key_id used_at issued_at created_at expires_at',
 };
 

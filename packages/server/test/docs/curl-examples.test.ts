@@ -19,6 +19,7 @@ import { optionalRoutes } from '../../test-kit/optional-routes.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { ConsoleClient } from '../../test-kit/console-client.ts';
 import { newAdministrator } from '../../test-kit/administrators.ts';
+import { newPortalBackend } from '../../test-kit/portal.ts';
 import { newBackend } from '../../test-kit/service-accounts.ts';
 import { hasCurl } from './curl-program.ts';
 
@@ -49,9 +50,15 @@ async function environmentOf(
   app: TestApp,
   { auth }: RouteContract,
   command: string,
-  keys: { readonly SERVICE_KEY: string; readonly MANAGEMENT_KEY: string; readonly CANARY_CREDENTIAL: string },
+  keys: Readonly<Record<'SERVICE_KEY' | 'MANAGEMENT_KEY' | 'CANARY_CREDENTIAL', string>>,
 ): Promise<Record<string, string>> {
-  const environment = { BASE_URL: app.url, PASSWORD: goodPassword, ...keys };
+  const portal = command.includes('$PORTAL_SECRET') ? await (await newPortalBackend(app)).open() : undefined;
+  const environment = {
+    BASE_URL: app.url,
+    PASSWORD: goodPassword,
+    ...keys,
+    ...(portal && { PORTAL_SECRET: portal.secret }),
+  };
   if (!/\$(?:ACCESS_TOKEN|CONSOLE_COOKIE|API_KEY)\b/.test(command)) return environment;
   const caller = auth === 'administrator' ? await newAdministrator(app) : await app.signIn();
   const headers = bearer(caller.accessToken);
@@ -78,6 +85,8 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
   const isExampleCredential =
     (route.auth === 'refresh_token' && code === 'invalid_refresh_token') ||
     (route.auth === 'one_time_code' && code === 'code_invalid') ||
+    // The example of the header is not the origin of the service.
+    code === 'cross_origin_request' ||
     code === 'invalid_grant' ||
     code === 'passkey_invalid' ||
     code === 'passkey_rejected' ||

@@ -150,6 +150,8 @@ export const security = {
     'passkey.counter_regressed': 'Möglicherweise wurde die Kopie eines Passkeys verwendet',
     'approval.approved': 'Ein Programm wurde genehmigt',
     'approval.denied': 'Ein Programm wurde abgelehnt',
+    'portal_session.created': 'Eine Portalsitzung der Schlüsselseite wurde erstellt',
+    'portal_session.ended': 'Eine Portalsitzung der Schlüsselseite endete',
     'api_key.created': (nickname: string) => `Der API-Schlüssel ${nickname} wurde erstellt`,
     'api_key.updated': (nickname: string) => `Der API-Schlüssel ${nickname} wurde geändert`,
     'api_key.deleted': (nickname: string) => `Der API-Schlüssel ${nickname} wurde gelöscht`,

@@ -146,6 +146,8 @@ export const security = {
     'passkey.counter_regressed': 'A copy of a passkey may have been used',
     'approval.approved': 'A program was approved',
     'approval.denied': 'A program was denied',
+    'portal_session.created': 'A portal session of the key page was created',
+    'portal_session.ended': 'A portal session of the key page ended',
     'api_key.created': (nickname: string) => `The API key ${nickname} was created`,
     'api_key.updated': (nickname: string) => `The API key ${nickname} was changed`,
     'api_key.deleted': (nickname: string) => `The API key ${nickname} was deleted`,

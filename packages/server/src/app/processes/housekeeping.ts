@@ -18,6 +18,7 @@ import type { Installation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
 import { deleteExpiredTokens } from '../../modules/issuers/used-tokens-store.ts';
 import { deleteUsedChallenges } from '../../modules/passkeys/store.ts';
+import { deleteExpiredPortalSessions } from '../../modules/portal/store.ts';
 import { deleteUntouchedBuckets } from '../../modules/rate-limits/store.ts';
 import { deleteSessionsAhead } from '../../modules/sessions/ahead-store.ts';
 import { deleteExpiredSessions } from '../../modules/sessions/store.ts';
@@ -162,6 +163,7 @@ export class Housekeeping {
     const now = clock.now();
     while ((await deleteExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await deleteExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteExpiredPortalSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const requestsBefore = now - limits.endedApprovalKeptSeconds * 1_000;
     while ((await deleteEndedRequests(db, requestsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const emailsBefore = now - limits.emailChangeKeptDays * dayMs;

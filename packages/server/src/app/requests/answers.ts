@@ -147,15 +147,15 @@ export class Answers {
       this.#bodies.begin({ clientIp: this.#clientIps.of(request), credential: caller }, reject);
     const call = toCall(await this.#call(match, request, principal, begin));
     if (principal && caller !== undefined && workClass === 'narrowing')
-      await slots.take(() => this.#removals.begin(principal.accountId, caller));
-    else if (principal) slots.acquire('account', principal.accountId);
+      await slots.take(() => this.#removals.begin(accountOf(principal), caller));
+    else if (principal) slots.acquire('account', accountOf(principal));
     if (text !== undefined) slots.acquire('credential', text);
     if (contract.auth === 'refresh_token')
       slots.acquire('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
     const range = ipRange(call.clientIp);
     slots.acquire('range', range);
-    if (principal && contract.isExpensive) await slots.take(() => this.#expensiveReads.begin(principal.accountId));
-    const owner = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
+    if (principal && contract.isExpensive) await slots.take(() => this.#expensiveReads.begin(accountOf(principal)));
+    const owner = principal ? accountShare(accountOf(principal), workClass) : rangeShare(range, workClass);
     const { span, traceId } = currentShare();
     return runInShare({ ...owner, span, traceId }, () => handle(call));
   }
@@ -204,8 +204,14 @@ const toCall = (call: RequestCall): Call => call as unknown as Call;
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
 
 /** The verified credential, whichever of its tokens was presented: a session has as many access tokens as its client likes. */
-const callerName = (principal: AnyCaller): string =>
-  principal.kind === 'account' ? `session ${principal.sessionId}` : `key ${principal.keyId}`;
+function callerName(principal: AnyCaller): string {
+  if (principal.kind === 'portal') return `portal ${principal.sessionId}`;
+  return principal.kind === 'account' ? `session ${principal.sessionId}` : `key ${principal.keyId}`;
+}
+
+/** The account whose share the request uses. The people of one customer must not use up that of the backend, nor of other customers. */
+const accountOf = (principal: AnyCaller): string =>
+  principal.kind === 'portal' ? principal.serviceAccountId : principal.accountId;
 
 /** Whether the credential of the route is the session cookie of the console. */
 const isOfConsole = ({ contract: { auth }, isMirrored = false }: Route): boolean =>

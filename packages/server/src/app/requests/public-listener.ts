@@ -20,6 +20,7 @@ import type { OpenedInstallation } from '../installation/installation.ts';
 import { consoleFiles } from '../../modules/console/assets.ts';
 import { guideFiles } from '../../modules/documentation/guides.ts';
 import { ConsoleHost } from '../../modules/console/paths.ts';
+import { portalFiles } from '../../modules/portal/files.ts';
 import { LinkedIdentities } from '../../modules/single-sign-on/linked-identities.ts';
 import { SettingsView } from '../configuration/settings-view.ts';
 import type { ServiceOptions } from '../processes/service-options.ts';
@@ -91,8 +92,8 @@ async function prepare(
 }
 
 /** An upgrade can remove or replace the files of the running program. */
-async function loadAll({ consoleFiles: files, guideFiles: guides }: AppParts): Promise<void> {
-  await Promise.all([loadLazyModules(), files.get(), guides?.get()]);
+async function loadAll({ consoleFiles: files, portalFiles: portal, guideFiles: guides }: AppParts): Promise<void> {
+  await Promise.all([loadLazyModules(), files.get(), portal.get(), guides?.get()]);
 }
 
 type AppParts = ReturnType<typeof appPartsOf>;
@@ -116,6 +117,7 @@ function appPartsOf(services: Services, options: ServiceOptions, { db }: OpenedI
     look,
     linkPages: linkPagesOf(config, look, publicUrl, basePath),
     consoleFiles: consoleFiles({ log, folder, style, ...(consoleUrl === undefined ? { basePath } : {}) }),
+    portalFiles: portalFiles({ log, basePath, style, consoleFolder: folder }),
     guideFiles: config.hasDocs ? guideFiles({ log, style, publicUrl }) : undefined,
     consoleHost: new ConsoleHost({ isOn: config.hasConsole, consoleUrl, publicUrl }),
     settingsView: new SettingsView({ ...services, config, db, clock }, describeConfig(environment)),

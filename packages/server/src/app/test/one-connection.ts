@@ -12,6 +12,7 @@ import { consoleRequests } from './console-requests.ts';
 import { approvalRequests } from './approval-requests.ts';
 import { issuerRequests } from './issuer-requests.ts';
 import { passkeyRequests } from './passkey-requests.ts';
+import { portalRequests } from './portal-requests.ts';
 import { scopeRequests } from './scope-requests.ts';
 import { webhookRequests } from './webhook-requests.ts';
 import { read, requestsWithoutCredential } from './requests-without-credential.ts';
@@ -329,6 +330,7 @@ const requestsWith = (provider: OpenIdProvider): Readonly<Record<string, Send>> 
   ...requestsWithoutCredential(github, provider),
   ...consoleRequests(own, administered),
   ...passkeyRequests(newEmail),
+  ...portalRequests,
   getJwks: read('/.well-known/jwks.json'),
   getMetadata: read('/.well-known/oauth-authorization-server'),
   getRoot: read('/'),

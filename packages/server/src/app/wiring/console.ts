@@ -11,7 +11,7 @@ import type { SignInServices } from './sign-in.ts';
 
 /** @returns undefined if the console is off */
 export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console | undefined {
-  const { config, core, keys, issuer, look, mailer, rejectsAdministrators } = wiring;
+  const { config, core, keys, issuer, mailer, rejectsAdministrators } = wiring;
   const { accounts, currentPassword, passkeySignIns, secondFactors, signIns } = signIn;
   if (!config.hasConsole) return undefined;
   const baseUrl = config.consoleUrl ?? issuer;
@@ -30,23 +30,19 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
   });
+  const { shown, features } = pageFactsOf(wiring);
   const configuration = new ConsoleConfiguration({
     ...core,
     fixed: {
-      product: look.operator,
+      ...shown,
       origin,
       publicUrl: issuer,
-      verificationUrl: config.isPublicPortVerifying ? issuer : null,
-      exampleRequest: exampleOf(config),
-      mark: look.mark ? markPath : null,
       features: {
+        ...features,
         signUp: config.isSignUpOpen,
         mail: config.smtpUrl !== undefined,
         passkeys: signIn.passkeys.isAvailable,
-        usageDays: config.usageDays,
-        keyDaysMax: config.keyLifetimeDaysMax ?? 0,
         passwordLengthMin: config.passwordLengthMin,
-        environments: config.environments.map(({ name }) => name),
         singleSignOn: singleSignOnOf(config) ? config.ssoName : null,
         docs: config.hasDocs,
         scopesCatalogue: config.scopes === 'catalogue',
@@ -57,6 +53,21 @@ export function wireConsole(wiring: WiringCore, signIn: SignInServices): Console
   });
   return { origin, baseUrl, cookie, sessions, configuration };
 }
+
+/** What the pages with keys show of the settings. */
+export const pageFactsOf = ({ config, issuer, look }: WiringCore) => ({
+  shown: {
+    product: look.operator,
+    mark: look.mark ? markPath : null,
+    verificationUrl: config.isPublicPortVerifying ? issuer : null,
+    exampleRequest: exampleOf(config),
+  },
+  features: {
+    usageDays: config.usageDays,
+    keyDaysMax: config.keyLifetimeDaysMax ?? 0,
+    environments: config.environments.map(({ name }) => name),
+  },
+});
 
 const exampleOf = ({ apiUrl, apiExample: { method, path } = { method: 'GET', path: '/' } }: Config) =>
   apiUrl === undefined ? null : { method, url: apiUrl + path };

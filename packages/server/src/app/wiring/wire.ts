@@ -7,6 +7,7 @@ import { newCore, type WiringOptions } from './core.ts';
 import { wireKeys } from './keys.ts';
 import { wireMail } from './mail.ts';
 import { wireObservation } from './observation.ts';
+import { wirePortal } from './portal.ts';
 import { wireSignIn } from './sign-in.ts';
 import { wireSingleSignOn } from './single-sign-on.ts';
 
@@ -19,6 +20,7 @@ export function wire(options: WiringOptions) {
   const keys = wireKeys(wiring, signIn);
   const approvals = wireApprovals(wiring, signIn, keys);
   const accounts = wireAccounts(wiring, signIn, keys);
+  const portal = wirePortal(wiring, signIn, keys);
   const console = wireConsole(wiring, signIn);
   const observation = wireObservation(wiring, { ...signIn, ...keys, ...accounts });
   const { journal, core } = wiring;
@@ -39,6 +41,7 @@ export function wire(options: WiringOptions) {
     ...keys,
     ...approvals,
     ...accounts,
+    portal,
     journal,
     /** Undefined if it is off. */
     console,

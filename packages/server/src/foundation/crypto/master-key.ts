@@ -27,6 +27,8 @@ export interface InstallationKeys {
   readonly refreshTokenHash: KeyedHash;
   /** Stored form of the session cookies of the console. */
   readonly consoleSessionHash: KeyedHash;
+  /** Stored form of tokens and secrets of portal sessions. */
+  readonly portalSessionHash: KeyedHash;
   /** Derives the successor of a refresh token. */
   readonly refreshTokenSuccessor: KeyedHash;
   /** Authenticates the generation number in a refresh token. */
@@ -106,6 +108,7 @@ function deriveVersion(rootKey: Uint8Array, version: number, earlier: readonly I
     apiKeyHash: new ApiKeyHash(derive('api key hash')),
     refreshTokenHash: new KeyedHash(derive('refresh token hash')),
     consoleSessionHash: new KeyedHash(derive('console session hash')),
+    portalSessionHash: new KeyedHash(derive('portal session hash')),
     refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
     refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),
     rateLimitBucket: new KeyedHash(derive('rate limit bucket')),

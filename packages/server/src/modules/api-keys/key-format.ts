@@ -6,6 +6,8 @@ import {
   keyRandomChars,
   limits,
   oneTimeCodePrefix,
+  portalSecretPrefix,
+  portalTokenPrefix,
   refreshTokenPrefix,
   shortLivedSecretPrefix,
 } from '@keyreeve/contract';
@@ -45,7 +47,14 @@ export const canBegin = (start: string): boolean =>
   !otherPrefixes.some((prefix) => start.startsWith(`${prefix}_`));
 
 /** Of credentials that no verification accepts. */
-const otherPrefixes = [refreshTokenPrefix, oneTimeCodePrefix, consoleSessionPrefix, deviceCodePrefix];
+const otherPrefixes = [
+  refreshTokenPrefix,
+  oneTimeCodePrefix,
+  consoleSessionPrefix,
+  deviceCodePrefix,
+  portalTokenPrefix,
+  portalSecretPrefix,
+];
 
 const shortLivedPrefixes = [shortLivedSecretPrefix];
 

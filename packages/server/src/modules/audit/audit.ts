@@ -40,6 +40,9 @@ export type AuditAction =
   | 'program.created'
   | 'program.updated'
   | 'program.removed'
+  /** Their target is the id of the portal session. */
+  | 'portal_session.created'
+  | 'portal_session.ended'
   /** Of requests that wait for the approval of a person. */
   | 'approval.approved'
   | 'approval.denied'
@@ -148,21 +151,35 @@ export type AccountEvent = Omit<AuditEvent, 'target'> & { readonly accountId: st
 export const recordAccountEventTx = (tx: Transaction, event: AccountEvent): Promise<void> =>
   recordEventTx(tx, { ...event, target: event.accountId });
 
-/** `account:<id>`, `key:<id>` for a management key or a canary credential, or the kind of the principal. */
+/**
+ * `account:<id>`, `key:<id>` for a management key or a canary credential, `portal:<id>` for a portal session, or the kind of the
+ * principal.
+ */
 function actorOf(principal: Principal): string {
   if (principal.kind === 'account') return `account:${principal.accountId}`;
   if (principal.kind === 'program') return `program:${principal.programId}`;
+  if (principal.kind === 'portal') return `portal:${principal.sessionId}`;
   return principal.kind === 'key' || principal.kind === 'canary' ? `key:${principal.keyId}` : principal.kind;
 }
 
-const rowOf = ({ at, principal, action, accountId, target, details }: NewAuditEvent): NewAuditRow => ({
-  at,
-  actor: actorOf(principal),
-  action,
-  accountId: accountId ?? null,
-  target: target ?? null,
-  details: details instanceof Promise ? details.then(JSON.stringify) : details ? JSON.stringify(details) : null,
-});
+function rowOf({ at, principal, action, accountId, target, details }: NewAuditEvent): NewAuditRow {
+  const toText = (given: AuditDetails | undefined): string | null => detailsOf(principal, given);
+  return {
+    at,
+    actor: actorOf(principal),
+    action,
+    accountId: accountId ?? null,
+    target: target ?? null,
+    details: details instanceof Promise ? details.then(toText) : toText(details),
+  };
+}
+
+/** With the person that uses a portal session, as the backend of the host stated it. */
+function detailsOf(principal: Principal, details: AuditDetails | undefined): string | null {
+  const person = principal.kind === 'portal' ? principal.person : null;
+  const all = person === null ? details : { ...details, person: { id: person.id, name: person.name } };
+  return all ? JSON.stringify(all) : null;
+}
 
 /** @returns by key id: the number of deletions of the account's key in the audit log; only keys with a deletion */
 export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {

@@ -13,6 +13,7 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordRestoreTx } from '../../foundation/database/installation.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
+import { deleteAllPortalSessionsTx } from '../portal/store.ts';
 import { deleteAllCodesTx } from '../one-time-codes/store.ts';
 import { endAllShortLivedTx } from '../short-lived-secrets/store.ts';
 import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
@@ -92,6 +93,7 @@ async function replayWithin(
 async function endUnrecordedTx(tx: Transaction): Promise<void> {
   await endAllSessionsTx(tx);
   await deleteAllRequestsTx(tx);
+  await deleteAllPortalSessionsTx(tx);
   await deleteAllCodesTx(tx);
   await endAllShortLivedTx(tx);
 }

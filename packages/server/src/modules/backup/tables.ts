@@ -162,7 +162,25 @@ export const tables: readonly Table[] = [
     },
     isInBackup: false,
   },
-  // A restore ends every session, and with it the approvals.
+  // A restore ends every session, also these, and with it the approvals.
+  {
+    name: 'portal_sessions',
+    key: 'id',
+    columns: {
+      id: 'text',
+      account_pk: 'integer',
+      key_id: 'integer',
+      key_lookup: 'integer',
+      token_hash: 'bytes',
+      secret_hash: 'bytes',
+      data: 'text',
+      person: 'text',
+      created_at: 'integer',
+      redeemed_at: 'integer',
+      expires_at: 'integer',
+    },
+    isInBackup: false,
+  },
   {
     name: 'approval_requests',
     key: 'id',

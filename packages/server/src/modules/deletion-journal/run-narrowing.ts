@@ -190,6 +190,7 @@ const absences: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'manager_not_found',
   // The id of a key with a given secret follows from the secret, so another account may have it after a deletion.
   'not_key_owner',
+  'portal_session_not_found',
   'program_not_found',
   'scope_not_found',
 ]);

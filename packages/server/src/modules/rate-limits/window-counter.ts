@@ -8,7 +8,7 @@ export interface WindowCounter {
   readonly max: number;
   readonly windowMs: number;
   /** The error is `too_many_` with it. */
-  readonly policy: 'changes' | 'creations' | 'exchanges';
+  readonly policy: 'changes' | 'creations' | 'exchanges' | 'portal_sessions';
 }
 
 /** @throws DomainError `too_many_…`, which rolls the count back with the rest */

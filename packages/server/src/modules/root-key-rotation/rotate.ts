@@ -19,6 +19,7 @@ import { deleteAllCodesTx } from '../one-time-codes/store.ts';
 import { describeKilled, listRunning } from '../overview/attention.ts';
 import { listAllInstances, lockInstancesTx, type InstanceRow } from '../overview/store.ts';
 import { deleteAllUsedChallengesTx } from '../passkeys/store.ts';
+import { deleteAllPortalSessionsTx } from '../portal/store.ts';
 import { deleteAllBucketsTx } from '../rate-limits/store.ts';
 import { deleteAllSessionsTx } from '../sessions/store.ts';
 import { endAllShortLivedTx } from '../short-lived-secrets/store.ts';
@@ -117,6 +118,7 @@ async function rotateTx(
     valuesUnreadable: unreadable,
   };
   await deleteAllRequestsTx(tx);
+  await deleteAllPortalSessionsTx(tx);
   await deleteAllUsedChallengesTx(tx);
   await deleteAllBucketsTx(tx);
   await recordEventTx(tx, { at: now, principal, action: 'installation.root_key_rotated', details: { ...rotated } });

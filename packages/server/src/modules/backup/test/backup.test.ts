@@ -116,7 +116,15 @@ for (const from of databaseKinds) {
       const counting = (text: string) => text.replaceAll(/("unused_keys_\w+"|"restored_at"):\d+/g, `$1:${later}`);
       assert.deepEqual(found['installation'], expected['installation']?.map(counting));
       for (const name of asTheyWere) assert.deepEqual(found[name], expected[name]);
-      for (const name of ['sessions', 'rate_limit_buckets', 'outbox', 'one_time_codes', 'approval_requests']) {
+      const ended = [
+        'sessions',
+        'portal_sessions',
+        'rate_limit_buckets',
+        'outbox',
+        'one_time_codes',
+        'approval_requests',
+      ];
+      for (const name of ended) {
         assert.deepEqual([found[name], expected[name]?.length], [[], 1], name);
       }
       const trail = await listAuditEvents(target.db);

@@ -5,7 +5,8 @@ import { assertRejected, newAccountClient } from '../../../../test-kit/account-c
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { newSecretFor } from '../../../../test-kit/client-credentials.ts';
 import { errorOf, newDeviceClient } from '../../../../test-kit/device-client.ts';
-import { bearer, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { newPortalBackend, redeem, stateOf } from '../../../../test-kit/portal.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { list, refresh, signOut } from '../../tokens/test/refreshes.ts';
@@ -71,6 +72,20 @@ testOnBoth('a session stays ended after a replay, if its sign-out was the only l
   assertRejected(await list(app, person.accessToken), 'invalid_access_token');
   app.clock.advance({ seconds: limits.refreshReuseSeconds });
   assertRejected(await refresh(app, person.refreshToken), 'invalid_refresh_token');
+});
+
+testOnBoth('a portal session stays ended after a replay, if its end was the only lost commit', async () => {
+  using temp = newTempFolder();
+  await using app = await newApp({ environment: { KEYREEVE_DELETION_JOURNAL: temp.path } });
+  const backend = await newPortalBackend(app);
+  const [open, unused] = [await backend.open(), await backend.create()];
+  const putBack = await copyOf(app.db);
+  assert.equal((await app.call('DELETE', '/auth/portal/session', { headers: open.headers })).status, 204);
+  await putBack();
+  assert.equal((await stateOf(app, open)).status, 200, 'the copy has the session');
+  assert.deepEqual(await replay(app, temp.path), nothingReplayed);
+  assertRejected(await stateOf(app, open), 'portal_session_ended');
+  assertRejected(await redeem(app, unused), 'portal_token_invalid');
 });
 
 testOnBoth('a replay ends the links in mails and the short-lived secrets of the copy', async () => {

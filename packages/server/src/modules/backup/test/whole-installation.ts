@@ -112,6 +112,12 @@ const insertRest = [
      values ('apr_one', 'device', 'acme-cli', $2, $2, '192.0.2.0/24', 'used', '{}', ${pk}, 7, $1, $1, $1, $1)`,
   ),
   sql(
+    'test_insert_portal_session',
+    `insert into portal_sessions (id, account_pk, key_id, key_lookup, token_hash, secret_hash, data, person, created_at,
+       redeemed_at, expires_at)
+     values ('por_one', ${pk}, 7, 7, $2, $2, '{}', 'u_7', $1, $1, $1)`,
+  ),
+  sql(
     'test_insert_previous_secret',
     `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at, public_key, trust, issuer_id)
      values (7, $2, (select max(id) from api_keys), $1, $1, '{"kty":"EC"}', '{"audience":"b"}', 71)`,

@@ -13,7 +13,9 @@ import {
 } from '../../../../test-kit/authenticator.ts';
 import { gatherStatistics, isInDatabaseFiles } from '../../../../test-kit/database-files.ts';
 import { basic, goodPassword, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { addPasskey, tryPasskey } from '../../../../test-kit/passkeys.ts';
+import { newPortalBackend, stateOf } from '../../../../test-kit/portal.ts';
 import { newTempFolder, type TempFolder } from '../../../../test-kit/temp-folder.ts';
 import { until } from '../../../../test-kit/until.ts';
 import { test, testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
@@ -133,6 +135,18 @@ test('one-time codes from before the rotation are gone', async () => {
   });
   assert.equal((await installation.rotate()).oneTimeCodesDeleted, 1);
 });
+
+test('portal sessions from before the rotation are gone', async () => {
+  await using installation = await newRotatable();
+  const open = await installation.run(async (app) => (await newPortalBackend(app)).open());
+  await installation.rotate();
+  await installation.run(async (app) => {
+    assertRejected(await stateOf(app, open), 'portal_session_ended');
+    assert.deepEqual(await app.db.all(portalSessions), []);
+  });
+});
+
+const portalSessions = sql<{ id: string }>('test_portal_sessions', 'select id from portal_sessions');
 
 test('the rotation is an audit event under the new key', async () => {
   await using installation = await newRotatable();
