@@ -43,7 +43,7 @@ export const requirements: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-const rowLine = /^\| ((?:\d+\.\d+\.\d+ )+)\| ([^|]*) \|$/gm;
+const rowLine = /^((?:\d+\.\d+\.\d+ )+)\| ([^|\n]*)$/gm;
 
 /** The status that a row begins with, such as “Partly: …”. */
 const statusOf = (how: string, fallback: Status): Status =>

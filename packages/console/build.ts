@@ -41,6 +41,12 @@ const optionsOf = (folder: string) =>
     jsxImportSource: 'preact',
   }) as const satisfies esbuild.BuildOptions;
 
+const keyPageOptionsOf = (folder: string) =>
+  ({
+    ...optionsOf(folder),
+    entryPoints: ['src/portal/start.tsx', 'src/portal/start.css'],
+  }) as const satisfies esbuild.BuildOptions;
+
 /** A script that runs before the first painting: a module would run after it. */
 const earlyOptions = (folder: string) =>
   ({
@@ -56,27 +62,51 @@ export const bundledPackages = ['preact', '@preact/signals', '@preact/signals-co
 /** Writes all files of the console to a new folder. @throws Error if a source has an error, or a file cannot be written */
 export function buildConsole(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const { outputFiles, metafile } = esbuild.buildSync({ ...optionsOf(folder), write: false, metafile: true });
-  // File names in this repository have no capital letters.
-  const lowerCase = (text: string): string => text.replaceAll(/-[0-9A-Z]{8}\.js\b/g, (hash) => hash.toLowerCase());
-  for (const { path, text } of outputFiles) writeFileSync(lowerCase(path), lowerCase(text));
+  const metafile = writeFiles(optionsOf(folder));
   esbuild.buildSync(earlyOptions(folder));
   const page = readFileSync(join(source, 'index.html'), 'utf8');
   const texts = languages.map(
     (language) => [language, lowerCase(fileOf(metafile, `src/text/${language}.ts`))] as const,
   );
-  writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile).map(lowerCase), texts));
+  writeFileSync(join(folder, 'index.html'), withPreloads(page, importsOf(metafile, 'app.js'), texts));
   cpSync(join(source, 'static'), folder, { recursive: true });
-  mkdirSync(join(folder, 'portal'), { recursive: true });
-  writeFileSync(join(folder, 'portal/keys.js'), buildElement());
+  buildKeyPage(join(folder, 'portal'));
   writeFileSync(join(folder, 'licences.txt'), licencesOf(bundledPackages));
 }
 
-/** The files that every page of the console imports at once. */
-function importsOf({ outputs }: esbuild.Metafile): string[] {
-  const app = Object.entries(outputs).find(([path]) => basename(path) === 'app.js');
+/** The key page, which shares no files with the console, and the element that shows it in a frame. */
+function buildKeyPage(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const metafile = writeFiles(keyPageOptionsOf(folder));
+  const page = readFileSync(join(source, 'portal/index.html'), 'utf8');
+  const links = importsOf(metafile, 'start.js').map((file) => preloadOf(`/portal/assets/0/${file}`));
+  writeFileSync(
+    join(folder, 'index.html'),
+    page.replaceAll(comments, '').replace('<script type="module"', (script) => links.join('') + script),
+  );
+  writeFileSync(join(folder, 'keys.js'), buildElement());
+}
+
+/** @returns what the files contain */
+function writeFiles(options: esbuild.BuildOptions): esbuild.Metafile {
+  const { outputFiles, metafile } = esbuild.buildSync({ ...options, write: false, metafile: true });
+  for (const { path, text } of outputFiles) writeFileSync(lowerCase(path), lowerCase(text));
+  return metafile;
+}
+
+/** File names in this repository have no capital letters. */
+const lowerCase = (text: string): string => text.replaceAll(/-[0-9A-Z]{8}\.js\b/g, (hash) => hash.toLowerCase());
+
+/** Comments are only for readers of the source. */
+const comments = /<!--[^]*?-->\s*/g;
+
+const preloadOf = (url: string): string => `<link rel="modulepreload" href="${url}" />\n    `;
+
+/** The files that the entry imports at once. */
+function importsOf({ outputs }: esbuild.Metafile, entry: string): string[] {
+  const app = Object.entries(outputs).find(([path]) => basename(path) === entry);
   const statics = app?.[1].imports.filter(({ kind }) => kind === 'import-statement') ?? [];
-  return statics.map(({ path }) => basename(path));
+  return statics.map(({ path }) => lowerCase(basename(path)));
 }
 
 /** @throws Error if the build has no file for a source */
@@ -86,12 +116,12 @@ function fileOf({ outputs }: esbuild.Metafile, input: string): string {
   return basename(output[0]);
 }
 
-/** So that the browser requests them together with `app.js`, and not after it. Comments are only for readers of the source. */
+/** So that the browser requests them together with `app.js`, and not after it. */
 function withPreloads(page: string, files: readonly string[], texts: readonly (readonly [string, string])[]): string {
   const ofLanguages = texts.map(([language, file]) => ` data-${language}="${file}"`);
-  const links = files.map((file) => `<link rel="modulepreload" href="/console/assets/0/${file}" />\n    `);
+  const links = files.map((file) => preloadOf(`/console/assets/0/${file}`));
   return page
-    .replaceAll(/<!--[^]*?-->\s*/g, '')
+    .replaceAll(comments, '')
     .replace('/early.js"', (early) => early + ofLanguages.join(''))
     .replace('<script type="module"', (script) => links.join('') + script);
 }
@@ -100,7 +130,7 @@ function withPreloads(page: string, files: readonly string[], texts: readonly (r
 async function watchConsole(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   buildConsole(folder);
-  for (const options of [optionsOf(folder), earlyOptions(folder)]) {
+  for (const options of [optionsOf(folder), earlyOptions(folder), keyPageOptionsOf(join(folder, 'portal'))]) {
     const context = await esbuild.context({ ...options, minify: false, sourcemap: 'inline', logLevel: 'info' });
     await context.watch();
   }

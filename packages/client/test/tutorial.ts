@@ -36,9 +36,12 @@ export class TutorialFolder implements AsyncDisposable {
     this.#environment = { ...own, PATH: `${dirname(node)}${delimiter}${own['PATH']}` };
   }
 
-  /** @param node an executable, which is the `node` of all blocks, and runs npm */
-  static async create(node = process.execPath): Promise<TutorialFolder> {
-    return new TutorialFolder(await newRegistry(), node);
+  /**
+   * @param node an executable, which is the `node` of all blocks, and runs npm
+   * @param locks of other packages in the registry, with paths in the checkout
+   */
+  static async create(node = process.execPath, locks: readonly LockFile[] = []): Promise<TutorialFolder> {
+    return new TutorialFolder(await newRegistry(locks), node);
   }
 
   /** For the first block of a shell. */
@@ -48,11 +51,11 @@ export class TutorialFolder implements AsyncDisposable {
       .join('');
   }
 
-  /** Puts the archive of the library where `npm run packages` would. */
-  addArchive(): void {
-    const archive = (built ??= buildClient());
+  /** Puts the archive of the library where `npm run packages` would. @param others archives beside it */
+  addArchive(...others: readonly string[]): void {
     mkdirSync(join(this.path, 'dist'));
-    copyFileSync(archive, join(this.path, 'dist', basename(archive)));
+    for (const archive of [(built ??= buildClient()), ...others])
+      copyFileSync(archive, join(this.path, 'dist', basename(archive)));
   }
 
   /** Runs the commands that install the packages. */
@@ -79,8 +82,8 @@ function buildClient(): string {
   return buildArchive(root, join(folder.path, 'client'), buildClientPackage);
 }
 
-/** With Express, lean-qr and their dependencies, and no package of this project. */
-function newRegistry(): Promise<Registry> {
+/** With Express, lean-qr and their dependencies, the packages of `locks`, and no package of this project. */
+function newRegistry(locks: readonly LockFile[]): Promise<Registry> {
   const read = (path: string) => readJson(join(root, path)) as Manifest & { devDependencies: Record<string, string> };
   const manifest = read('packages/client/package.json');
   const { express = '' } = manifest.devDependencies;
@@ -88,6 +91,9 @@ function newRegistry(): Promise<Registry> {
   const lock = readJson(join(root, 'package-lock.json')) as LockFile;
   return startRegistry({
     checkout: root,
-    locks: [packageLock({ ...manifest, dependencies: { express, 'lean-qr': leanQr } }, lock, 'packages/client')],
+    locks: [
+      packageLock({ ...manifest, dependencies: { express, 'lean-qr': leanQr } }, lock, 'packages/client'),
+      ...locks,
+    ],
   });
 }

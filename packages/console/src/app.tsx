@@ -1,19 +1,23 @@
 /** The entry of the console: loads texts, settings and session, then shows the page of the URL. */
 import { effect } from '@preact/signals';
 import { render, type VNode } from 'preact';
-import { LocationProvider } from 'preact-iso/router';
+import { LocationProvider, useLocation } from 'preact-iso/router';
+import { NavigationContext } from './navigation.ts';
+import { useOwnSentences } from './own-sentences.ts';
 import { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
 import { config, loadSession, session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { store } from './stored.ts';
-import { loadTexts, text, textsVersion } from './text/text.ts';
+import { loadTexts } from './text/load-texts.ts';
+import { text, textsVersion } from './text/text.ts';
 import { basePath, root } from './root.ts';
 
 const element = document.querySelector('#app')!;
 
 async function start(): Promise<void> {
+  useOwnSentences();
   // At the same time, so that the page appears after one round trip.
   const [texts, data] = await Promise.allSettled([loadTexts(), loadSession()]);
   if (texts.status === 'rejected') return reloadLater(10);
@@ -37,8 +41,14 @@ function show(page: VNode): void {
 /** Another language renders everything again. */
 const Root = () => (
   <LocationProvider scope={root} key={textsVersion.value}>
-    <Shell />
+    <Located />
   </LocationProvider>
+);
+
+const Located = () => (
+  <NavigationContext.Provider value={useLocation()}>
+    <Shell />
+  </NavigationContext.Provider>
 );
 
 /** For the skeleton of the next visit (early.ts). */

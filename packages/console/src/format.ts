@@ -34,5 +34,5 @@ export function formatRelative(at: string, now = serverNow()): string {
 export const formatCountdown = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 
-export const plural = (count: number, forms: { readonly one: string; readonly other: string }): string =>
+export const plural = <T>(count: number, forms: { readonly one: T; readonly other: T }): T =>
   new Intl.PluralRules(locale).select(count) === 'one' ? forms.one : forms.other;

@@ -1,7 +1,7 @@
-/** A paged list. Filters, order and page size are in the URL; the cursors of earlier pages are in memory. */
+/** A paged list. Filters, order and page size are in the URL of the view; the cursors of earlier pages are in memory. */
 import { batch, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { useLocation } from 'preact-iso/router';
+import { useNavigation } from './navigation.ts';
 import { useResource, type Resource } from './resource.ts';
 
 /** Number of entries of all pages. */
@@ -64,7 +64,9 @@ export function useList<T>(
   load: LoadPage<T>,
   choices: Readonly<Record<string, readonly string[] | ((value: string) => boolean)>> = {},
 ): List<T> {
-  const { query: given, path, route } = useLocation();
+  const { query: given, path, route } = useNavigation();
+  const newest = useRef(given);
+  newest.current = given;
   const allowed: typeof choices = { sort: [], ...choices };
   const names = [...filters, 'sort', 'limit'];
   const isAllowed = (name: string, value: string): boolean => {
@@ -151,7 +153,7 @@ export function useList<T>(
       clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {
         // Another filter may have changed since.
-        go({ ...queryOf(Object.fromEntries(new URLSearchParams(location.search))), search: next });
+        go({ ...queryOf(newest.current), search: next });
         typed.value = undefined;
       }, typingPauseMs);
     },

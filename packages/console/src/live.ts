@@ -6,7 +6,7 @@ import { signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { unreachable, type Problem } from './problem.ts';
 import { useResource, type Resource } from './resource.ts';
-import { outage } from './session.ts';
+import { outage } from './outage.ts';
 
 export interface Live<T> extends Resource<T> {
   /** When the value was loaded, in milliseconds of this computer's clock. */

@@ -1,9 +1,6 @@
 /** An error response of the API (RFC 9457), or a request without a response. */
 import { formatNumber } from './format.ts';
-import { ownOrigin } from './own-origin.ts';
-import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
-import { root } from './root.ts';
 
 interface ProblemBody {
   readonly code?: string;
@@ -20,6 +17,9 @@ interface FieldProblem {
   readonly limit?: number;
   readonly expected?: string;
 }
+
+/** Sentences that precede those of the texts. `own-sentences.ts` sets them. */
+export const sentences: { ofCode: (code: string) => string | undefined } = { ofCode: () => undefined };
 
 export class Problem extends Error {
   /** Code of the API, or `unreachable` if there was no response. */
@@ -52,15 +52,13 @@ export class Problem extends Error {
     );
   }
 
-  /** In the console's words. */
+  /** In the words of the page. */
   get sentence(): string {
     const texts: Readonly<Record<string, string>> = text.problems;
-    // Some sentences about the own account would be wrong on the pages about other accounts.
-    const ofOthers: Readonly<Record<string, string>> = isAdministration() ? adminText.problems : {};
-    if (this.code === 'cross_origin_request' && ownOrigin.value !== location.origin)
-      return `${text.signIn.otherOrigin} ${ownOrigin.value}${root}`;
     const { detail, title } = this.body;
-    return ofOthers[this.code] ?? texts[this.code] ?? text.general.unexplained(detail ?? title ?? '', this.code);
+    return (
+      sentences.ofCode(this.code) ?? texts[this.code] ?? text.general.unexplained(detail ?? title ?? '', this.code)
+    );
   }
 
   /** The sentence about a member of the request body, for example `/nickname`, or a part of it. */
@@ -85,9 +83,6 @@ function sentenceOf({ code = '', detail = '', limit = 0, expected = '' }: FieldP
   const sentence = Object.hasOwn(sentences, code) ? sentences[code as keyof typeof sentences] : sentences.invalid;
   return typeof sentence === 'string' ? sentence : sentence({ limit: formatNumber(limit), expected, detail });
 }
-
-/** The texts of these pages load with them. */
-const isAdministration = (): boolean => location.pathname.startsWith(`${root}/admin/`) && Boolean(adminText);
 
 /** The request may or may not have been processed. */
 export const unreachable = (): Problem => new Problem('unreachable', 0);

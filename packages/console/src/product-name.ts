@@ -1,5 +1,5 @@
 /** The operator's name for this installation. */
-import { config } from './session.ts';
+import { config } from './session-state.ts';
 import { text } from './text/text.ts';
 
 /** On a laptop, the name is that of the host by default, which tells nothing. */

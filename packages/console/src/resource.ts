@@ -1,7 +1,7 @@
 /** Data that a page loads, with its state. Each success clears `outage`. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { problemOf, type Problem } from './problem.ts';
-import { outage, recoveries } from './session.ts';
+import { outage, recoveries } from './outage.ts';
 
 export interface Resource<T> {
   /** The newest loaded value; kept while it is loaded again. */

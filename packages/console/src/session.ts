@@ -3,31 +3,22 @@
  * tells other tabs about a sign-in and a sign-out.
  */
 import { computed, effect, signal } from '@preact/signals';
-import { onFailure, send, type ResponseOf } from './api.ts';
+import { onFailure, send } from './api.ts';
 import { localTime, setServerTime } from './clock.ts';
+import { outage, watchOutages } from './outage.ts';
 import { ownOrigin } from './own-origin.ts';
 import { Problem } from './problem.ts';
+import { config, isAdministrator, session, type SessionView } from './session-state.ts';
 import { keepingChoices } from './stored.ts';
 
-export type Config = ResponseOf<'GET /console/config'>;
-export type SessionView = NonNullable<ResponseOf<'GET /console/session'>>;
+export * from './session-state.ts';
 
-/** Settings of the installation. Undefined until the console has loaded. */
-export const config = signal<Config>();
-/** Undefined until it is known, null for none. */
-export const session = signal<SessionView | null>();
 /** Why the person must sign in, for the notice on the sign-in page. Undefined after a sign-out in this tab. */
 export const endReason = signal<'unused' | 'ended' | 'otherTab' | 'hasAdministrator'>();
 /** While set, the session ends soon. `isFinal`: only another sign-in helps. */
 export const ending = signal<{ readonly at: number; readonly isFinal: boolean }>();
-/** The newest failure that concerns the whole service, for the banner. */
-export const outage = signal<'unavailable' | 'unreachable'>();
-/** Counts the ends of outages. Resources that read it load again. */
-export const recoveries = signal(0);
 /** While set, the confirmation dialog is open. */
 export const confirmation = signal<{ readonly settle: (isConfirmed: boolean) => void }>();
-
-export const isAdministrator = computed(() => session.value?.account.role === 'admin');
 
 /** The operator can hide service accounts from people. Requests to the API work anyway. */
 export const showsServiceAccounts = computed(
@@ -53,9 +44,11 @@ export async function loadSession(): Promise<void> {
     // Timers are late after the computer was asleep.
     if (!document.hidden && session.value && Date.now() - checkedAt > checkMs) void reloadSession();
   });
-  addEventListener('offline', () => void (outage.value = 'unreachable'));
   effect(watchEnd);
-  effect(watchOutage);
+  watchOutages(async () => {
+    const current = await currentSession();
+    return () => current === null && endUnexpectedly();
+  });
 }
 
 export function setSession(view: SessionView): void {
@@ -139,32 +132,6 @@ function watchEnd(): (() => void) | undefined {
   };
   let timer = setTimeout(() => void warn(), Math.max(0, endOf(view).at - warningMs - Date.now()));
   return () => clearTimeout(timer);
-}
-
-/** Sends requests in the background until the service responds again. */
-function watchOutage(): (() => void) | undefined {
-  if (!outage.value) return undefined;
-  let delayMs = 2000;
-  let timer = 0;
-  const probe = async (): Promise<void> => {
-    clearTimeout(timer);
-    try {
-      const current = await currentSession();
-      outage.value = undefined;
-      recoveries.value++;
-      if (current === null) endUnexpectedly();
-    } catch {
-      delayMs = Math.min(15_000, delayMs * 1.5);
-      timer = setTimeout(() => void probe(), delayMs);
-    }
-  };
-  const onOnline = (): void => void probe();
-  timer = setTimeout(() => void probe(), delayMs);
-  addEventListener('online', onOnline);
-  return () => {
-    clearTimeout(timer);
-    removeEventListener('online', onOnline);
-  };
 }
 
 let confirmed: Promise<boolean> | undefined;

@@ -12,6 +12,7 @@ import { lazyPage, lazyPart } from './parts/lazy-page.tsx';
 import { Menu } from './parts/menu.tsx';
 import { Preferences } from './parts/preferences.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
+import { OutageBanner } from './parts/outage-banner.tsx';
 import type { Problem } from './problem.ts';
 import { productName } from './product-name.ts';
 import { Notice } from './parts/notice.tsx';
@@ -19,16 +20,7 @@ import { KeysPage } from './pages/keys/keys-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { recoveryCodes } from './pages/security/recovery-codes.ts';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
-import {
-  config,
-  confirmation,
-  ending,
-  isAdministrator,
-  outage,
-  session,
-  showsServiceAccounts,
-  signOut,
-} from './session.ts';
+import { config, confirmation, ending, isAdministrator, session, showsServiceAccounts, signOut } from './session.ts';
 import { useAction } from './resource.ts';
 import { loadAdminTexts } from './text/admin-text.ts';
 import { text } from './text/text.ts';
@@ -78,12 +70,7 @@ export function Shell() {
         {text.general.skip}
       </a>
       <Announcements />
-      {outage.value && (
-        <div class="banner" role="alert">
-          <Icon name="warning" />
-          {outage.value === 'unavailable' ? text.general.databaseDown : text.general.offline}
-        </div>
-      )}
+      <OutageBanner />
       {session.value ? <SignedIn key={session.value.account.id} /> : <SignedOut />}
       {ending.value && <SessionEndDialog />}
       {recoveryCodes.value && <RecoveryCodesDialog codes={recoveryCodes.value} />}

@@ -38,6 +38,13 @@ test('the audit log shows accounts by their email addresses, as links, and a del
     { at, actor, action: 'account.disabled', accountId: ada.id, target: ada.id },
     { at, actor, action: 'service_account.manager_added', accountId: serviceId, target: `${serviceId}/${gone.id}` },
     { at, actor: 'key:4711', action: 'account.enabled', accountId: gone.id, target: '4711' },
+    {
+      at,
+      actor: 'portal:por_1',
+      action: 'account.limits_set',
+      accountId: ada.id,
+      details: '{"person":{"id":"u_7","name":"Ada"}}',
+    },
   ]);
   await site.app.service.services.accounts.delete(operator, gone.id);
   await visitor.goto('/console/admin/audit?limit=20');
@@ -52,6 +59,7 @@ test('the audit log shows accounts by their email addresses, as links, and a del
   await added.getByRole('link', { name: 'nightly' }).first().waitFor();
   await added.getByText(`Deleted account ${gone.id}`).waitFor();
   assert.equal(await row('account was enabled').getByText('key:4711').count(), 1);
+  assert.equal(await row('u_7').getByRole('cell', { name: 'Ada (u_7) portal:por_1', exact: true }).count(), 1);
   // 20 rows with many ids: one request for all of them.
   const lookups = visitor.requests.filter((request) => request === 'GET /console/api/admin/accounts');
   assert.equal(lookups.length, 1);

@@ -43,11 +43,11 @@ test('every file that another one loads has a hash of its content in its name', 
   for (const file of scripts) assert.match(file, /-[0-9a-z]{8}\.js$/);
 });
 
-test('the sign-in and the list of keys load at most four files, 39 kB of scripts and 8 kB of style', () => {
+test('the sign-in and the list of keys load at most four files, 39.5 kB of scripts and 8 kB of style', () => {
   const files = [...firstLoad, ...filesNamed('en.js')];
   assert.ok(files.length <= 4, files.join(' '));
   // On 400 kbit/s, 2 kB are 40 ms.
-  assert.ok(sizeOf([...files, 'early.js']) <= 39_000, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
+  assert.ok(sizeOf([...files, 'early.js']) <= 39_500, `${files.join(' ')} have ${sizeOf(files)} bytes gzipped`);
   assert.ok(sizeOf(['app.css']) <= 8_000, `app.css has ${sizeOf(['app.css'])} bytes gzipped`);
 });
 

@@ -4,6 +4,7 @@ import { DisabledReasonName } from './api-keys.ts';
 import { Quota } from './key-limits.ts';
 import { limits } from './limits.ts';
 import { Named } from './named.ts';
+import { PortalPerson } from './portal-sessions.ts';
 import { AccountId, Environment, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
@@ -28,13 +29,16 @@ function messages<const T extends WebhookMessageType>($id: string, types: readon
 
 const AccountEventData = Named('AccountEventData', { accountId: AccountId });
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
-const KeyEventData = Named('ApiKeyEventData', key);
+/** Who made the change on the key page, as the backend of the host stated it. */
+const ofPortal = { person: Type.Optional(PortalPerson) };
+const KeyEventData = Named('ApiKeyEventData', { ...key, ...ofPortal });
 const CreatedKeyEventData = Named('CreatedApiKeyEventData', {
   ...key,
-  createdBy: Type.Enum(['account', 'operator', 'key'], {
+  createdBy: Type.Enum(['account', 'operator', 'key', 'portal'], {
     description:
-      '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
+      '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key; `portal`: the key page',
   }),
+  ...ofPortal,
   environment: Type.Optional(
     Type.String({ ...Environment, description: 'Absent: the first environment, or there are none' }),
   ),
@@ -57,6 +61,7 @@ const RotatedKeyEventData = Named('RotatedApiKeyEventData', {
     description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
     examples: [limits.rotationOverlapSeconds],
   }),
+  ...ofPortal,
 });
 const { limit, per } = Quota.properties;
 const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };

@@ -3,8 +3,10 @@
  * into one file. An export of the shell instead would be a circle, because the shell imports these files.
  */
 export { mainPages } from '../main-pages.ts';
+export { useOwnSentences } from '../own-sentences.ts';
 export { opensBySlash } from '../palette/shortcuts.ts';
 export { lazyPage } from '../parts/lazy-page.tsx';
+export { Preferences } from '../parts/preferences.tsx';
 export { KeysPage } from './keys/keys-page.tsx';
 export { NotFoundPage } from './not-found-page.tsx';
 export { recoveryCodes } from './security/recovery-codes.ts';

@@ -1,9 +1,11 @@
 /** A modal dialog. The browser keeps the focus inside and returns it to the element that opened it. */
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useContext, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { focusFirst } from './first-field.ts';
+import { openDialogs } from './open-dialogs.ts';
+import { Appearance, isHeldPress, keepPlacesApart, SecondStep } from './second-step.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -13,10 +15,14 @@ interface DialogProps {
   readonly size?: 'small' | 'large';
   /** Without the button in the header, for dialogs that must not be closed by accident. */
   readonly hasNoCloseButton?: boolean;
+  /** Of the opened dialog. Default: at its first field or button. */
+  readonly focus?: 'first' | 'heading';
 }
 
-export function Dialog({ title, onClose, children, size = 'small', hasNoCloseButton = false }: DialogProps) {
+export function Dialog({ title, onClose, children, size = 'small', hasNoCloseButton = false, focus }: DialogProps) {
   const id = useId();
+  const rules = useContext(SecondStep);
+  const appearance = useRef<Appearance>(undefined);
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const body = useRef<HTMLDivElement>(null);
@@ -24,8 +30,13 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
     const dialog = ref.current;
     const opener = document.activeElement;
     dialog?.showModal();
-    if (!focusFirst(body.current)) heading.current?.focus();
+    openDialogs.value++;
+    appearance.current = new Appearance(rules);
+    const end = dialog && rules.pauseMs > 0 ? keepPlacesApart(dialog) : undefined;
+    if (focus === 'heading' || !focusFirst(body.current)) heading.current?.focus();
     return () => {
+      end?.();
+      openDialogs.value--;
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
@@ -35,7 +46,16 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
     if (!ref.current?.querySelector('[type=submit][aria-busy]')) onClose();
   };
   // Browsers send no `cancel` for a second Escape, and close the dialog: so the key itself is handled.
-  const escape = {
+  const presses = {
+    onKeyDownCapture: (event: KeyboardEvent) => {
+      const { tagName: name, type = '' } = event.target as HTMLInputElement;
+      if (isHeldPress(event, { name, type })) event.preventDefault();
+    },
+    onSubmitCapture: (event: Event) => {
+      if (appearance.current?.accepts()) return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing) return;
       event.preventDefault();
@@ -49,7 +69,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
     onClose: () => ref.current?.showModal(),
   };
   return (
-    <dialog ref={ref} class={size} aria-labelledby={id} {...escape}>
+    <dialog ref={ref} class={size} aria-labelledby={id} {...presses}>
       <div class="dialog-header">
         <h2 ref={heading} id={id} tabIndex={-1}>
           {title}

@@ -1,7 +1,7 @@
 /** Shows a resource: a skeleton while it loads for the first time, a message if it fails, otherwise its content. */
 import type { ComponentChildren } from 'preact';
 import type { Resource } from '../resource.ts';
-import { outage } from '../session.ts';
+import { outage } from '../outage.ts';
 import { text } from '../text/text.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { ProblemNotice } from './problem-notice.tsx';

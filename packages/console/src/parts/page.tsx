@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { productName } from '../product-name.ts';
 import { firstField } from './first-field.ts';
+import { ViewLink } from './view-link.tsx';
 
 interface PageProps {
   readonly title: string;
@@ -18,6 +19,9 @@ interface PageProps {
 
 /** The first page of a visit leaves the focus where the browser puts it. */
 let isFirst = true;
+
+/** For a page that is rendered again without a navigation. */
+export const keepFocusOfNextPage = (): void => void (isFirst = true);
 
 export function Page({ title, actions, intro, parent, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -35,10 +39,10 @@ export function Page({ title, actions, intro, parent, children }: PageProps) {
       <header class="page-header">
         <div class="page-heading">
           {parent && (
-            <a class="breadcrumb" href={parent.href}>
+            <ViewLink class="breadcrumb" href={parent.href}>
               <span aria-hidden="true">{'←\u00a0'}</span>
               {parent.label}
-            </a>
+            </ViewLink>
           )}
           <h1 ref={heading} tabIndex={-1}>
             <bdi>{title}</bdi>

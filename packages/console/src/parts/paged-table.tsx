@@ -13,6 +13,8 @@ interface PagedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly skeletonRows?: number;
   /** Entries that the list requests for a page without `limit` in the URL. */
   readonly defaultSize?: string;
+  /** Entries of each page, if the person cannot choose. */
+  readonly fixedSize?: number;
   /** Instead of the table, if the list has no entries, also without filters. */
   readonly empty?: ComponentChildren;
 }
@@ -21,6 +23,7 @@ export const PagedTable = <T,>({
   list,
   skeletonRows = 3,
   defaultSize = '100',
+  fixedSize,
   empty,
   ...table
 }: PagedTableProps<T>) => (
@@ -38,6 +41,6 @@ export const PagedTable = <T,>({
         )
       }
     </Loaded>
-    <Pager list={list} defaultSize={defaultSize} />
+    <Pager list={list} defaultSize={defaultSize} fixedSize={fixedSize} />
   </>
 );

@@ -15,9 +15,11 @@ interface PagerProps<T> {
   readonly list: List<T>;
   /** The size that the list requests without `limit` in the URL. */
   readonly defaultSize?: string;
+  /** If the person cannot choose. */
+  readonly fixedSize?: number | undefined;
 }
 
-export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
+export function Pager<T>({ list, defaultSize = '100', fixedSize }: PagerProps<T>) {
   const { first, next, previous, query, change, value, problem } = list;
   const element = useRef<HTMLElement>(null);
   /** Whether the person has chosen another page, which has not arrived yet. */
@@ -43,7 +45,7 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
       }),
     };
   if (count === 0 && !previous && !next) return null;
-  if (!previous && !next && count <= Number(sizes[0])) {
+  if (!previous && !next && count <= (fixedSize ?? Number(sizes[0]))) {
     return (
       <p class="pager muted hint" ref={element as Ref<HTMLParagraphElement>}>
         {range}
@@ -53,14 +55,19 @@ export function Pager<T>({ list, defaultSize = '100' }: PagerProps<T>) {
   return (
     <div class="pager" ref={element as Ref<HTMLDivElement>}>
       <p class="muted hint">{count > 0 && range}</p>
-      <label class="hint">
-        {text.general.pageSize}
-        <select value={query['limit'] ?? defaultSize} onChange={(event) => change('limit', event.currentTarget.value)}>
-          {sizes.map((size) => (
-            <option key={size}>{size}</option>
-          ))}
-        </select>
-      </label>
+      {!fixedSize && (
+        <label class="hint">
+          {text.general.pageSize}
+          <select
+            value={query['limit'] ?? defaultSize}
+            onChange={(event) => change('limit', event.currentTarget.value)}
+          >
+            {sizes.map((size) => (
+              <option key={size}>{size}</option>
+            ))}
+          </select>
+        </label>
+      )}
       <div class="actions">
         <Button disabled={!previous} {...turn(previous)}>
           {text.general.previous}

@@ -1,11 +1,13 @@
 /** Shows a secret that the server sends once. Nothing of it remains after the dialog is closed. */
 import { useSignal } from '@preact/signals';
+import { useContext } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import { Choice } from './choice.tsx';
 import { CopyField } from './copy-field.tsx';
 import { Dialog } from './dialog.tsx';
 import { Notice } from './notice.tsx';
+import { SecondStep } from './second-step.ts';
 import { text } from '../text/text.ts';
 
 export interface SecretDialogProps {
@@ -22,16 +24,18 @@ export function SecretDialog({ title, secret, onClose, children, examples }: Sec
   const isStored = useSignal(false);
   /** Whether the person tried to close the dialog without having stored the secret. */
   const isAsking = useSignal(false);
+  const { focusesCopy } = useContext(SecondStep);
   return (
     <Dialog
       title={title}
       size="large"
       hasNoCloseButton
+      focus={focusesCopy ? 'first' : 'heading'}
       onClose={() => (isStored.value ? onClose() : (isAsking.value = true))}
     >
       {children}
       <p>{text.keys.secretOnce}</p>
-      <CopyField label={text.keys.secret} value={secret} autofocus />
+      <CopyField label={text.keys.secret} value={secret} autofocus={focusesCopy} />
       {examples}
       <Choice
         name="stored"

@@ -29,7 +29,9 @@ export interface TableProps<T> {
   readonly onSort?: (sort: string) => void;
 }
 
-const narrow = matchMedia('(width < 48rem)');
+/** A page can state another width from which on its tables have columns (and its style sheet has the same one). */
+const { columnsFrom = '48rem' } = document.documentElement.dataset;
+const narrow = matchMedia(`(width < ${columnsFrom})`);
 const isNarrow = signal(narrow.matches);
 narrow.addEventListener('change', () => void (isNarrow.value = narrow.matches));
 

@@ -1,6 +1,7 @@
 /** The texts of the administrators' pages in the user's language. They load with these pages. */
 import { translationIn, type ServerSentences } from './server-sentences.ts';
-import { loadLater, locale, textsIn } from './text.ts';
+import { loadLater, textsIn } from './load-texts.ts';
+import { locale } from './text.ts';
 import type { AdminTexts } from './texts.ts';
 
 /** Defined before the first of these pages is rendered. */

@@ -1,5 +1,6 @@
 /** The texts of the page on which a person approves a program, in the user's language. They load with the page. */
-import { loadLater, locale, textsIn } from './text.ts';
+import { loadLater, textsIn } from './load-texts.ts';
+import { locale } from './text.ts';
 import type { ApprovalTexts } from './texts.ts';
 
 /** Defined before the page is rendered. */

@@ -52,7 +52,6 @@ export const deTrust: TrustTexts = {
   issuerStates: { declared: 'Deklariert', removed: 'Entfernt' },
   issuerRemoved:
     'Der Aussteller wurde entfernt, deshalb gibt der Schlüssel keine Geheimnisse mehr aus. Ändern Sie das Vertrauen, nachdem ein Administrator den Aussteller wieder hinzugefügt hat.',
-  rotate: 'Vertrauen ändern',
   rotateIntro: 'Bis das alte Vertrauen endet, gelten beide.',
   oldEnds: 'Das alte Vertrauen endet',
   overlapInProgress: (end: string) =>
@@ -79,19 +78,6 @@ export const deTrust: TrustTexts = {
   missing: 'fehlt',
   differs: 'weicht ab',
   allClaims: 'Alle Claims',
-  overlaps: { day: 'In 24 Stunden', hour: 'In 1 Stunde', week: 'In 7 Tagen', now: 'Jetzt' },
-  /** The rotation of a secret. */
-  secret: {
-    rotated: 'Das neue Geheimnis',
-    rotateIntro: 'Der Schlüssel behält seine Einstellungen und erhält ein neues Geheimnis. Aktuelles Geheimnis:',
-    oldEnds: 'Das alte Geheimnis wird ungültig',
-    onlyCompromised: 'Nur wenn Unbefugte es haben: Programme, die es verwenden, werden sofort abgelehnt.',
-    overlapInProgress: (end: string) =>
-      `Das Geheimnis vor der letzten Erneuerung gilt bis ${end}. Diese Erneuerung macht es sofort ungültig.`,
-    lost: 'Kein Programm hat das aktuelle Geheimnis: nur dieses ersetzen und das davor behalten.',
-    newSecret: 'Neues Geheimnis',
-    oldSecret: 'Altes Geheimnis',
-    validUntil: (end: string) => `gilt bis ${end}`,
-    hasEnded: 'ist ungültig',
-  },
 };
+
+export { rotation } from './de/rotation.ts';

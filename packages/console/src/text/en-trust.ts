@@ -50,7 +50,6 @@ export const enTrust = {
   issuerStates: { declared: 'Declared', removed: 'Removed' },
   issuerRemoved:
     'The issuer has been removed, so the key issues no more secrets. Change the trust after an administrator has added the issuer again.',
-  rotate: 'Change trust',
   rotateIntro: 'Both trusts are valid until the old one ends.',
   oldEnds: 'The old trust ends',
   overlapInProgress: (end: string) =>
@@ -77,19 +76,6 @@ export const enTrust = {
   missing: 'missing',
   differs: 'differs',
   allClaims: 'All claims',
-  overlaps: { day: 'In 24 hours', hour: 'In 1 hour', week: 'In 7 days', now: 'Now' },
-  /** The rotation of a secret. */
-  secret: {
-    rotated: 'The new secret',
-    rotateIntro: 'The key keeps its settings and gets a new secret. Current secret:',
-    oldEnds: 'The old secret ends',
-    onlyCompromised: 'Only if it is compromised: programs that use it are rejected immediately.',
-    overlapInProgress: (end: string) =>
-      `The secret before the last rotation is valid until ${end}. This rotation ends it immediately.`,
-    lost: 'No program has the current secret: replace only that one, and keep the one before it.',
-    newSecret: 'New secret',
-    oldSecret: 'Old secret',
-    validUntil: (end: string) => `valid until ${end}`,
-    hasEnded: 'has ended',
-  },
 };
+
+export { rotation } from './en/rotation.ts';

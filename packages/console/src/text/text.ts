@@ -1,9 +1,7 @@
 /**
- * The texts in the language of this browser (language.ts). Each language is a file of its own, so a browser loads only one. `en-XA`
- * and `ar-XB` are pseudo languages for tests: longer texts, and right to left.
+ * The texts that the page shows. The console loads those of a language (load-texts.ts), and the key page in the frame its own ones.
  */
 import { signal } from '@preact/signals';
-import { languageOf, textsOf } from './language.ts';
 import type { Texts } from './texts.ts';
 
 /** Defined before the first rendering. */
@@ -14,41 +12,10 @@ export let locale = 'en';
 /** Changes with the texts, so that what shows them is rendered again. */
 export const textsVersion = signal(0);
 
-/** The loads of texts that came later, such as those of administrators: another language repeats them. */
-const laterLoads = new Set<() => Promise<void>>();
-
-/** Loads texts that the first load lacks. */
-export async function loadLater(load: () => Promise<void>): Promise<void> {
-  laterLoads.add(load);
-  await load();
-}
-
-/** @param language BCP 47 @param en loads the texts in English @param de the same in German */
-export async function textsIn<T extends object>(
-  language: string,
-  en: () => Promise<T>,
-  de: () => Promise<T>,
-): Promise<T> {
-  const texts = await (textsOf(language) === 'de' ? de() : en());
-  return language === 'en-XA' || language === 'ar-XB' ? (await import('./pseudo.ts')).pseudo(texts) : texts;
-}
-
-/** In the language that the person has chosen. */
-export async function reloadTexts(): Promise<void> {
-  await loadTexts();
-  await Promise.all([...laterLoads].map((load) => load()));
-  textsVersion.value++;
-}
-
-/** @param preferred the languages of the browser */
-export async function loadTexts(preferred: readonly string[] = navigator.languages): Promise<void> {
-  const known = languageOf(preferred);
-  text = await textsIn<Texts>(
-    known,
-    async () => (await import('./en.ts')).en,
-    async () => (await import('./de.ts')).de,
-  );
-  locale = known;
+/** @param language BCP 47 */
+export function setTexts(texts: Texts, language: string): void {
+  text = texts;
+  locale = language;
   document.documentElement.lang = locale;
-  document.documentElement.dir = known === 'ar-XB' ? 'rtl' : 'ltr';
+  document.documentElement.dir = language === 'ar-XB' ? 'rtl' : 'ltr';
 }

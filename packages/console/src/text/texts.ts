@@ -3,6 +3,7 @@ import type { enAdmin } from './en-admin.ts';
 import type { enApproval } from './en-approval.ts';
 import type { enTrust } from './en-trust.ts';
 import type { en } from './en.ts';
+import type { rotation } from './en/rotation.ts';
 
 /** Languages replace strings and functions with those of the same parameters. */
 export type Translated<T> = T extends string
@@ -13,4 +14,5 @@ export type Translated<T> = T extends string
 export type Texts = Translated<typeof en>;
 export type AdminTexts = Translated<typeof enAdmin>;
 export type ApprovalTexts = Translated<typeof enApproval>;
+export type RotationTexts = Translated<typeof rotation>;
 export type TrustTexts = Translated<typeof enTrust>;

@@ -4,6 +4,7 @@
  * outside by its credential, which is an API key with the scope `keyreeve:canary`. Callers of verifications: `service-caller.ts`.
  */
 import type { RouteContract } from '@keyreeve/contract';
+import { assertMayCall } from '../modules/api-keys/portal-capabilities.ts';
 import { manageScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
@@ -53,7 +54,7 @@ export interface Authenticators extends ServiceAuthenticators {
  *   require one
  * @throws DomainError as {@link authenticateAccount}, {@link authenticateManagementKey} and
  *   {@link authenticateCanary}, {@link PortalSessions.authenticate}, `missing_credential`,
- *   `management_key_required`, `administrator_required`, `reauth_required`
+ *   `management_key_required`, `portal_capability_required`, `administrator_required`, `reauth_required`
  */
 export async function callerOf(
   contract: RouteContract,
@@ -63,7 +64,11 @@ export async function callerOf(
 ): Promise<AnyCaller | undefined> {
   const { auth } = contract;
   const { tokens, verifier } = authenticators;
-  if (auth === 'portal_session' && authenticators.portal) return authenticators.portal.sessions.authenticate(presented);
+  if (auth === 'portal_session' && authenticators.portal) {
+    const principal = await authenticators.portal.sessions.authenticate(presented);
+    assertMayCall(contract, principal);
+    return principal;
+  }
   if (auth === 'canary_credential') return authenticateCanary(authenticators, presented);
   if (auth === 'manager' && presented.kind === 'none') throw new DomainError('missing_credential');
   // A 401 would make a web client sign the person out.

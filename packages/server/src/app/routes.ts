@@ -16,12 +16,13 @@ import { canaryKeyRoutes } from '../modules/canary-keys/routes.ts';
 import { guideRoutes } from '../modules/documentation/guide-routes.ts';
 import { contractRoutes } from '../modules/documentation/routes.ts';
 import { apiKeyRoutes, serviceAccountKeyRoutes, type RecentUsageOf } from '../modules/api-keys/routes.ts';
+import { portalKeyRoutes } from '../modules/api-keys/portal-routes.ts';
 import { approvalRoutes, deviceGrant, deviceRoutes, keyRemovalRoutes } from '../modules/approvals/routes.ts';
 import { consolePageRoutes } from '../modules/console/page-routes.ts';
 import type { ConsoleHost } from '../modules/console/paths.ts';
 import { mirrorOf } from '../modules/console/mirror.ts';
 import { consoleRoutes } from '../modules/console/routes.ts';
-import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
+import { keyUsageRoutes, portalKeyUsageRoutes } from '../modules/key-usage/routes.ts';
 import { githubLeakRoutes } from '../modules/leaks/github-routes.ts';
 import { leakRoutes } from '../modules/leaks/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
@@ -151,6 +152,8 @@ function ownRoutesOf(options: RouteOptions): readonly Route[] {
     ...serviceAccountSettingRoutes(options, options.managedAccount),
     // The key page, with the token or the secret of a portal session
     ...portalPageSessionRoutes(options.portal),
+    ...portalKeyRoutes(options.portalAccount, apiKeys, options.keyChanges, recentUsage),
+    ...portalKeyUsageRoutes(options.keyUsage, options.portalAccount),
     // An administrator with an access token
     ...adminRoutes(options),
     ...(options.managementKeys ? managementKeyRoutes(options.managementKeys) : []),

@@ -23,7 +23,7 @@ export const placedIn = (folder: string, block: string, packages = 'true'): stri
   block
     .replace('npm --prefix "$KEYREEVE" run packages', packages)
     .replaceAll('"$KEYREEVE/..', `"${folder}`)
-    .replace('"$KEYREEVE"/dist', `'${folder}'/dist`);
+    .replaceAll('"$KEYREEVE"/dist', `'${folder}'/dist`);
 
 /** They sign in and set the variables. */
 const setup = shellBlocks(readPage('README.md')).filter((block) => /^(?:BASE_URL|ACCESS_TOKEN)=/.test(block));

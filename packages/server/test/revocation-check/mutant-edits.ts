@@ -23,7 +23,7 @@ export interface Mutant {
 const narrowingFile = 'modules/deletion-journal/run-narrowing.ts';
 const lookUpKey = `else this.#keys.start(text, conditions, answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
-export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
+export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId, principal.kind === 'portal' ? 1 : 0]);`;
 const endOfDeletion = `of: () => [{ id, kind: 'delete', txs: [finishTx] }] },
     });`;
 

@@ -357,14 +357,14 @@ const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) 
 
 const results: readonly string[] = ['bench/RESULTS.md', ...publishedRuns];
 
-test('all Markdown together has at most 85,000 words, apart from the results of benchmarks and of the revocation check', () => {
+test('all Markdown together has at most 86,000 words, apart from the results of benchmarks and of the revocation check', () => {
   const pages = [...texts].filter(([path]) => path.endsWith('.md') && !results.includes(path));
   assert.ok(pages.length > 50);
   const words = sumOf(pages.map(([, text]) => wordsOf(text)));
-  assert.ok(words <= 85_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
+  assert.ok(words <= 86_000, `${words} words: tell each thing once, on the page that a reader opens for it`);
 });
 
-test('a decision has at most 600 words, and all of them with their index at most 9,400', () => {
+test('a decision has at most 600 words, and all of them with their index at most 9,800', () => {
   const folder = 'docs/decisions/';
   const decisions = [...texts]
     .filter(([path]) => path.startsWith(folder))
@@ -377,5 +377,5 @@ test('a decision has at most 600 words, and all of them with their index at most
     wrong.map(({ name, words }) => `${name}: ${words} words`),
     [],
   );
-  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_400);
+  assert.ok(sumOf(decisions.map(({ words }) => words)) <= 9_800);
 });

@@ -128,7 +128,7 @@ function LanguageSetting({ account, onLanguage }: SectionsProps) {
         onChange={(event) => void save.run(event.currentTarget.value as NonNullable<Account['language']>)}
       >
         {account.language === null && <option value="">{text.account.languageDefault}</option>}
-        {config.value?.languages.map((language) => (
+        {config.value?.languages?.map((language) => (
           <option value={language} key={language}>
             {names.of(language)}
           </option>

@@ -11,7 +11,7 @@ import { Problem, problemOf } from '../../problem.ts';
 import { reloadSession, session } from '../../session.ts';
 import { store, stored } from '../../stored.ts';
 import { approvalText } from '../../text/approval-text.ts';
-import type { DeclaredScope } from '../keys/scopes-field.tsx';
+import type { DeclaredScope } from '../keys/key-owner.ts';
 
 export type Approval = ResponseOf<'POST /auth/approvals/lookup'>;
 export type Outcome = Exclude<Approval['state'], 'pending'> | 'expired' | 'removed' | 'others' | 'foreign';

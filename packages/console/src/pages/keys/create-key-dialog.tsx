@@ -7,16 +7,16 @@ import { Choice } from '../../parts/choice.tsx';
 import { lazyPart } from '../../parts/lazy-page.tsx';
 import { text } from '../../text/text.ts';
 import { KeyFields, newKeyOf } from './key-fields.tsx';
-import type { KeyOwner, NewKey } from './key-owner.ts';
+import { ownerRights, type KeyOwner, type NewKey } from './key-owner.ts';
 import { KeySecretDialog } from './secret-dialog.tsx';
 import { loadTrustParts, trustParts } from './trust-parts.ts';
 
+/** If its keys can have a trust. */
 type WithTrust = Pick<KeyOwner, 'createWithTrust' | 'get'>;
 
 export interface CreateKeyDialogProps {
-  readonly owner: Pick<KeyOwner, 'isOwn'> &
-    /** If its keys can have a trust. */
-    (WithTrust | { readonly createWithTrust?: never }) & {
+  readonly owner: Pick<KeyOwner, 'scopes' | 'SecretExamples'> &
+    Partial<WithTrust> & {
       /** @param fields of the whole form */
       readonly create: (body: NewKey, fields: Fields) => ReturnType<KeyOwner['create']>;
     };
@@ -34,10 +34,20 @@ export function CreateKeyDialog({ owner, children, onClose }: CreateKeyDialogPro
   const hasTrust = useSignal(false);
   const close = (): void => onClose(true);
   const create = async (fields: Fields): Promise<VNode> => {
-    if (hasTrust.peek() && owner.createWithTrust) return trustParts().createWithTrust(owner, fields, close);
+    const { createWithTrust, get } = owner;
+    if (hasTrust.peek() && createWithTrust && get)
+      return trustParts().createWithTrust({ createWithTrust, get }, fields, close);
     const body = newKeyOf(fields);
     const { key } = await owner.create(body, fields);
-    return <KeySecretDialog title={text.keys.created} secret={key} scopes={body.scopes ?? []} onClose={close} />;
+    return (
+      <KeySecretDialog
+        title={text.keys.created}
+        secret={key}
+        scopes={body.scopes ?? []}
+        Examples={owner.SecretExamples}
+        onClose={close}
+      />
+    );
   };
   return (
     created.value ?? (
@@ -47,7 +57,7 @@ export function CreateKeyDialog({ owner, children, onClose }: CreateKeyDialogPro
         onClose={() => created.peek() === undefined && onClose(false)}
         act={async (fields) => void (created.value = await create(fields))}
       >
-        <KeyFields isOwn={owner.isOwn}>
+        <KeyFields rights={ownerRights} scopes={owner.scopes}>
           {owner.createWithTrust && (
             <Choice
               name="trust"

@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useResource } from '../../resource.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import type { KeyDetails, KeySource } from './key-owner.ts';
 

@@ -4,7 +4,7 @@ import type { Fields } from '../../fields.ts';
 import { formatDateTime } from '../../format.ts';
 import { Field, Select } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 
 const dayMs = 86_400_000;
@@ -67,10 +67,10 @@ export function ExpiryField({ current }: ExpiryFieldProps) {
   );
 }
 
-/** @returns undefined to keep the expiry or, for a new key, to get the longest lifetime that the operator allows */
+/** @returns undefined to keep the expiry, also of a form without the field, or, for a new key, to get the longest lifetime that the operator allows */
 export function expiryOf(fields: Fields, isNew: boolean): string | null | undefined {
   const choice = fields.text('expires');
-  if (choice === 'keep') return undefined;
+  if (choice === 'keep' || choice === '') return undefined;
   if (choice === 'never') return null;
   if (choice === 'date') return new Date(`${fields.text('lastDay')}T23:59:59`).toISOString();
   const days = Number(choice);

@@ -2,6 +2,7 @@
 import { Menu } from '../../parts/menu.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
+import { ViewLink } from '../../parts/view-link.tsx';
 import { text } from '../../text/text.ts';
 import { deletionLabel } from './delete-key-dialog.tsx';
 import type { ListedKey } from './key-owner.ts';
@@ -18,9 +19,9 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
       label: text.keys.nickname,
       cell: (key) => (
         <>
-          <a class="row-link nickname" href={pathOf(key)} title={key.nickname}>
+          <ViewLink class="row-link nickname" href={pathOf(key)} title={key.nickname}>
             <bdi>{key.nickname}</bdi>
-          </a>
+          </ViewLink>
           {key.program && <div class="hint">{text.keys.ofProgram(key.program.name)}</div>}
         </>
       ),
@@ -53,10 +54,12 @@ export function keyColumns<K extends Key>(pathOf: (key: K) => string, onDelete?:
       align: 'end',
       cell: (key, index) => (
         <Menu label={text.keys.actionsOf(key.nickname)}>
-          <a href={pathOf(key)}>{text.keys.open}</a>
-          <button type="button" class="danger" onClick={() => onDelete?.(key, index)}>
-            {deletionLabel(key)}
-          </button>
+          <ViewLink href={pathOf(key)}>{text.keys.open}</ViewLink>
+          {onDelete && (
+            <button type="button" class="danger" onClick={() => onDelete(key, index)}>
+              {deletionLabel(key)}
+            </button>
+          )}
         </Menu>
       ),
     }),

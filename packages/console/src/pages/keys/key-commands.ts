@@ -1,5 +1,5 @@
 /** Commands of a POSIX shell that use a key. */
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 
 /** Between single quotes, only the single quote is special. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -7,10 +7,6 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 /** @param word a secret, or a variable such as `$KEYREEVE_KEY` */
 const bearer = (word: string): string =>
   word.startsWith('$') ? `-H "Authorization: Bearer ${word}"` : `-H ${quoted(`Authorization: Bearer ${word}`)}`;
-
-/** Keys with this scope are for services, which verify the keys of their callers. */
-export const verifyScope = 'keyreeve:verify';
-export const isServiceKey = (scopes: readonly string[]): boolean => scopes.includes(verifyScope);
 
 /** A request to the operator's API. @returns undefined if the operator has configured none */
 export function requestCommand(key: string): string | undefined {
@@ -31,9 +27,6 @@ export function verifyCommand(serviceKey: string, key: string): string | undefin
     `-d ${key.startsWith('$') ? JSON.stringify(body) : quoted(body)}`,
   ].join(' \\\n  ');
 }
-
-/** Keys with this scope create accounts and keys for customers of the operator. */
-export const isManagementKey = (scopes: readonly string[]): boolean => scopes.includes('keyreeve:keys');
 
 /** Lists the service accounts that a management key manages. @returns undefined if the public URL is not known */
 export function manageCommand(key: string): string | undefined {

@@ -2,41 +2,34 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { Field, Select, TextArea } from '../../parts/field.tsx';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import { ExpiryField, expiryOf } from './expiry-field.tsx';
-import type { KeyChange, KeyDetails, NewKey } from './key-owner.ts';
+import type { KeyChange, KeyDetails, KeyRights, LoadScopes, NewKey } from './key-owner.ts';
 import { LimitFields, limitsOf } from './limit-fields.tsx';
 import { ScopesField, scopesOf } from './scopes-field.tsx';
 
 interface KeyFieldsProps {
   /** The key that is changed. Absent for a new key. */
   readonly current?: KeyDetails;
-  /** Otherwise, an administrator who does not own the key: nickname and scopes do not change. */
-  readonly isOwner?: boolean;
-  /** Whether the account of the session owns the key. */
-  readonly isOwn: boolean;
+  /** The form has no fields for the rest. */
+  readonly rights: Pick<KeyRights, 'rename' | 'scopes' | 'limit'>;
+  /** Absent: the form has no scopes. */
+  readonly scopes?: LoadScopes | undefined;
   /** Below the nickname. */
   readonly children?: ComponentChildren;
 }
 
-export function KeyFields({ current, isOwner = true, isOwn, children }: KeyFieldsProps) {
+export function KeyFields({ current, rights, scopes, children }: KeyFieldsProps) {
   const environments = config.value?.features.environments ?? [];
   return (
     <>
-      {isOwner && (
-        <>
-          <NicknameField
-            label={text.keys.nickname}
-            current={current?.nickname}
-            hint={text.keys.nicknameHint}
-            autofocus
-          />
-          {children}
-          <ScopesField current={current?.scopes ?? []} isOwn={isOwn} />
-        </>
+      {rights.rename && (
+        <NicknameField label={text.keys.nickname} current={current?.nickname} hint={text.keys.nicknameHint} autofocus />
       )}
-      <ExpiryField current={current && current.expiresAt} />
+      {children}
+      {rights.scopes && scopes && <ScopesField current={current?.scopes ?? []} load={scopes} />}
+      {rights.limit && <ExpiryField current={current && current.expiresAt} />}
       {!current && environments.length > 0 && (
         <Select
           label={text.keys.environment}
@@ -46,22 +39,24 @@ export function KeyFields({ current, isOwner = true, isOwn, children }: KeyField
           options={environments.map((name) => [name, name] as const)}
         />
       )}
-      <details open={Boolean(current?.addresses ?? current?.limits)}>
-        <summary>{text.keys.more}</summary>
-        <div class="form">
-          <TextArea
-            label={text.keys.addresses}
-            name="addresses"
-            look="code"
-            hint={text.keys.addressesHint}
-            pointer="/addresses"
-            isOptional
-            placeholder="203.0.113.0/24"
-            defaultValue={current?.addresses?.join('\n') ?? ''}
-          />
-          <LimitFields limits={current?.limits ?? null} />
-        </div>
-      </details>
+      {rights.limit && (
+        <details open={Boolean(current?.addresses ?? current?.limits)}>
+          <summary>{text.keys.more}</summary>
+          <div class="form">
+            <TextArea
+              label={text.keys.addresses}
+              name="addresses"
+              look="code"
+              hint={text.keys.addressesHint}
+              pointer="/addresses"
+              isOptional
+              placeholder="203.0.113.0/24"
+              defaultValue={current?.addresses?.join('\n') ?? ''}
+            />
+            <LimitFields limits={current?.limits ?? null} />
+          </div>
+        </details>
+      )}
     </>
   );
 }
@@ -98,10 +93,10 @@ export const addressesOf = (fields: Fields): string[] | null => {
 
 const nicknameOf = (fields: Fields): string => fields.text('nickname').trim();
 
+/** Of the fields that the form has. */
 const valuesOf = (fields: Fields) => ({
   ...((scopes) => scopes && { scopes })(scopesOf(fields)),
-  addresses: addressesOf(fields),
-  limits: limitsOf(fields),
+  ...(fields.isChecked('addresses') && { addresses: addressesOf(fields), limits: limitsOf(fields) }),
 });
 
 export function newKeyOf(fields: Fields): NewKey {

@@ -13,12 +13,12 @@ import { Sparkline } from '../../parts/sparkline.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { hasSecret } from '../../secret-text.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
 import type { CreateKeyDialogProps } from './create-key-dialog.tsx';
 import { DeleteKeyDialog, deletion, DeletionNotice } from './delete-key-dialog.tsx';
 import { keyColumns } from './key-columns.tsx';
-import type { KeyOwner, ListedKey } from './key-owner.ts';
+import type { KeyOwner, KeyQuery, ListedKey } from './key-owner.ts';
 
 export interface KeyListProps {
   readonly owner: KeyOwner;
@@ -26,6 +26,16 @@ export interface KeyListProps {
   readonly CreateKeyDialog: ComponentType<CreateKeyDialogProps>;
   /** Whether the dialog for a new key is open. */
   readonly isCreating: Signal<boolean>;
+  /** For a list in a part of a window. */
+  readonly compact?: CompactList;
+}
+
+interface CompactList {
+  /** Of each page. Otherwise 100, and the person can choose another number. */
+  readonly rows: number;
+  /** Without a choice of the person. */
+  readonly sort: NonNullable<KeyQuery['sort']>;
+  readonly priorities: Partial<Record<'scopes' | 'created' | 'requests', Column<ListedKey>['priority']>>;
 }
 
 export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>) => (
@@ -37,11 +47,22 @@ export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>
 const states = ['active', 'expiring', 'expired', 'disabled'] as const;
 const sorts = ['created', 'nickname', 'lastUsed', 'expires'].flatMap((name) => [name, `-${name}`]);
 
-export function KeyList({ owner, CreateKeyDialog, isCreating }: KeyListProps) {
+export function KeyList({ owner, CreateKeyDialog, isCreating, compact }: KeyListProps) {
+  const { rows = 100, sort: usualSort = 'created', priorities = {} }: Partial<CompactList> = compact ?? {};
   const hasUsage = Boolean(config.value?.features.usageDays);
   const list = useList<ListedKey>(
     ['search', 'state'],
-    (query, abort, first) => owner.list({ limit: '100', ...query, ...first, ...(hasUsage && { usage: '7d' }) }, abort),
+    (query, abort, first) =>
+      owner.list(
+        {
+          limit: String(rows),
+          ...(compact && { sort: usualSort }),
+          ...query,
+          ...first,
+          ...(hasUsage && { usage: '7d' }),
+        },
+        abort,
+      ),
     { search: (value) => !hasSecret(value), state: states, sort: sorts },
   );
   const deleting = useSignal<{ readonly row: ListedKey; readonly index: number }>();
@@ -51,7 +72,7 @@ export function KeyList({ owner, CreateKeyDialog, isCreating }: KeyListProps) {
   const afterDeletion = async (index: number): Promise<void> => {
     await list.reload();
     requestAnimationFrame(() => {
-      const links = [...(element.current?.querySelectorAll<HTMLElement>('tbody th a') ?? [])];
+      const links = [...(element.current?.querySelectorAll<HTMLElement>('tbody th :is(a, button)') ?? [])];
       (links[index] ?? links.at(-1) ?? element.current?.querySelector<HTMLElement>('input, button'))?.focus();
     });
   };
@@ -65,13 +86,18 @@ export function KeyList({ owner, CreateKeyDialog, isCreating }: KeyListProps) {
           skeletonRows={6}
           label={text.general.keys}
           keyOf={({ id }) => id}
-          sort={list.query['sort'] ?? 'created'}
+          sort={list.query['sort'] ?? usualSort}
           onSort={(sort) => list.change('sort', sort)}
-          columns={columnsOf(owner, hasUsage, (row, index) => void (deleting.value = { row, index }))}
+          columns={columnsOf(owner, priorities, (row, index) => void (deleting.value = { row, index }))}
+          {...(compact && { fixedSize: rows })}
           empty={
             <Empty title={text.keys.none} icon="key">
-              <p>{text.keys.noneIntro}</p>
-              <CreateKeyButton isCreating={isCreating} />
+              {owner.rights.create && (
+                <>
+                  <p>{text.keys.noneIntro}</p>
+                  <CreateKeyButton isCreating={isCreating} />
+                </>
+              )}
             </Empty>
           }
         />
@@ -118,19 +144,20 @@ function Filters({ list }: { readonly list: List<ListedKey> }) {
 }
 
 function columnsOf(
-  { keyPath }: KeyOwner,
-  hasUsage: boolean,
+  { keyPath, rights }: KeyOwner,
+  priorities: CompactList['priorities'],
   onDelete: (row: ListedKey, index: number) => void,
 ): Column<ListedKey>[] {
+  const hasUsage = Boolean(config.value?.features.usageDays);
   const hasEnvironments = Boolean(config.value?.features.environments.length);
   const { nickname, hint, scopes, lastUsed, expires, state, actions } = keyColumns<ListedKey>(
     ({ id }) => keyPath(id),
-    onDelete,
+    rights.delete ? onDelete : undefined,
   );
   const columns: (Column<ListedKey> | false)[] = [
     { ...nickname, sort: 'nickname' },
     hint,
-    scopes,
+    { ...scopes, priority: priorities.scopes ?? scopes.priority },
     hasEnvironments && {
       label: text.keys.environment,
       priority: 'medium',
@@ -139,14 +166,14 @@ function columnsOf(
     {
       label: text.general.created,
       sort: 'created',
-      priority: hasEnvironments ? 'lowest' : 'low',
+      priority: priorities.created ?? (hasEnvironments ? 'lowest' : 'low'),
       cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
     },
     { ...lastUsed, sort: 'lastUsed' },
     { ...expires, sort: 'expires', priority: 'medium' },
     hasUsage && {
       label: text.keys.requestsWeek,
-      priority: 'low',
+      priority: priorities.requests ?? 'low',
       align: 'end',
       cell: ({ usage }) => usage && <RecentUsage {...usage} />,
     },

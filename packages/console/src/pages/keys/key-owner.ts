@@ -1,8 +1,10 @@
-/** Whose keys a page shows: those of the account, or those of a service account that the account manages. */
-import { call, type RequestOf, type ResponseOf } from '../../api.ts';
+/**
+ * Whose keys a page shows, what the person may do with them, and the requests for it. The console has the keys of the account and of the
+ * service accounts that it manages (keys-of-account.ts); the key page in the frame has those of one service account.
+ */
+import type { ComponentType } from 'preact';
+import type { RequestOf, ResponseOf } from '../../api-types.ts';
 import type { ListPage } from '../../list.ts';
-import { text } from '../../text/text.ts';
-import { root } from '../../root.ts';
 
 export type KeyQuery = NonNullable<RequestOf<'GET /auth/api-keys'>['query']>;
 export type NewKey = RequestOf<'POST /auth/api-keys'>['body'];
@@ -17,63 +19,72 @@ type CreatedWithTrust = ResponseOf<'POST /auth/api-keys/public'>;
 /** A row of the list, with `view=full`. */
 export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
 
+/** A scope of the catalogue, or one that administrators grant. */
+export type DeclaredScope = ResponseOf<'GET /auth/scopes'>['scopes'][number];
+
+/** The scopes that a form offers. */
+export interface ScopeOffer {
+  /** One that the account cannot grant stays if it is a current one. */
+  readonly choices: readonly DeclaredScope[];
+  /** Any name is allowed, so the person types names. */
+  readonly isFree: boolean;
+}
+
+export type LoadScopes = (signal: AbortSignal) => Promise<ScopeOffer>;
+
+/** What the person may do with the keys besides reading them. The server decides. */
+export interface KeyRights {
+  readonly create: boolean;
+  readonly rename: boolean;
+  readonly scopes: boolean;
+  /** Expiry, IP ranges and limits. */
+  readonly limit: boolean;
+  readonly disable: boolean;
+  /** Also to end the secret before the last rotation. */
+  readonly rotate: (key: Pick<KeyDetails, 'scopes' | 'publicKey' | 'trust'>) => boolean;
+  readonly delete: boolean;
+}
+
+export const ownerRights: KeyRights = {
+  create: true,
+  rename: true,
+  scopes: true,
+  limit: true,
+  disable: true,
+  rotate: () => true,
+  delete: true,
+};
+
 /** The requests for one key. Administrators have only these for the keys of other accounts. */
 export interface KeySource {
-  /** The console's page with the list of these keys. */
+  readonly rights: KeyRights;
+  /** The view with the list of these keys. */
   readonly listPath: string;
   /** The label of the link to it. A function, because the texts load later. */
   readonly listLabel: () => string;
-  /** The console's page of one key. */
+  /** The view of one key. */
   readonly keyPath: (id: number) => string;
   readonly get: (id: number, signal?: AbortSignal) => Promise<KeyDetails>;
   readonly change: (id: number, body: KeyChange) => Promise<KeyDetails>;
   readonly remove: (id: number) => Promise<unknown>;
-  /** The last identity tokens of a key with a trust. */
-  readonly tokens: (id: number, signal: AbortSignal) => Promise<KeyTokens>;
+  /** The last identity tokens of a key with a trust. Absent: such keys show no more than others. */
+  readonly tokens?: (id: number, signal: AbortSignal) => Promise<KeyTokens>;
   readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
+  /** How a program uses a key, instead of the console's section. */
+  readonly UseSection?: ComponentType<{ readonly of: KeyDetails }>;
 }
 
 /** The requests for the keys of one account. */
 export interface KeyOwner extends KeySource {
-  /** Whether it is the account of the session. */
-  readonly isOwn: boolean;
+  readonly scopes: LoadScopes;
   readonly list: (query: KeyQuery, signal: AbortSignal) => Promise<ListPage<ListedKey>>;
   readonly create: (body: NewKey) => Promise<ResponseOf<'POST /auth/api-keys'>>;
-  readonly createWithTrust: (body: NewKey, trust: NewTrust) => Promise<CreatedWithTrust>;
+  /** Absent: new keys have secrets. */
+  readonly createWithTrust?: (body: NewKey, trust: NewTrust) => Promise<CreatedWithTrust>;
   readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
   readonly endPrevious: (id: number) => Promise<unknown>;
+  /** Below a new secret, instead of the console's commands. */
+  readonly SecretExamples?: ComponentType<{ readonly secret: string }>;
 }
 
 export const isOwner = (source: KeySource): source is KeyOwner => 'rotate' in source;
-
-/** @param accountId of a service account; by default, the account of the session */
-export function keysOf(accountId?: string): KeyOwner {
-  // The routes of service accounts have the bodies and responses of the account's own (contract: service-account-keys.ts).
-  const base = (
-    accountId === undefined ? '/auth' : `/auth/service-accounts/${encodeURIComponent(accountId)}`
-  ) as '/auth';
-  const listPath = accountId === undefined ? `${root}/keys` : `${root}/service-accounts/${accountId}`;
-  const keysPath = accountId === undefined ? listPath : `${listPath}/keys`;
-  return {
-    isOwn: accountId === undefined,
-    listPath,
-    listLabel: () => text.keys.all,
-    keyPath: (id) => `${keysPath}/${id}`,
-    list: async (query, signal) => {
-      const page = await call(`GET ${base}/api-keys`, { query: { ...query, view: 'full' }, signal });
-      return { items: page.apiKeys as ListedKey[], nextCursor: page.nextCursor ?? null, total: page.total };
-    },
-    create: (body) => call(`POST ${base}/api-keys`, { body }),
-    createWithTrust: (body, trust) => call(`POST ${base}/api-keys/public`, { body: { ...body, trust } }),
-    get: (id, signal) => call(`GET ${base}/api-keys/:id`, { params: { id }, ...(signal && { signal }) }),
-    change: (id, body) => call(`PATCH ${base}/api-keys/:id`, { params: { id }, body }),
-    rotate: (id, body) => call(`POST ${base}/api-keys/:id/rotate`, { params: { id }, body }),
-    endPrevious: (id) => call(`DELETE ${base}/api-keys/:id/previous`, { params: { id } }),
-    remove: (id) => call(`DELETE ${base}/api-keys/:id`, { params: { id } }),
-    tokens: (id, signal) => call(`GET ${base}/api-keys/:id/tokens`, { params: { id }, signal }),
-    usage: (id, step, from, signal) => {
-      const query = { step, from: from.toISOString() };
-      return call(`GET ${base}/api-keys/:id/usage`, { params: { id }, query, ...(signal && { signal }) });
-    },
-  };
-}

@@ -1,13 +1,13 @@
 /** The usage chart of a key. */
 import { useSignal } from '@preact/signals';
 import { serverNow } from '../../clock.ts';
-import { formatNumber } from '../../format.ts';
+import { formatNumber, plural } from '../../format.ts';
 import { BarChart, type Bar } from '../../parts/chart.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { useResource } from '../../resource.ts';
-import { config } from '../../session.ts';
+import { config } from '../../session-state.ts';
 import { locale, text } from '../../text/text.ts';
 import type { KeySource, Usage } from './key-owner.ts';
 
@@ -48,7 +48,7 @@ function sentenceOf(bars: readonly Bar[], period: string): string {
   return total === 0
     ? text.keys.noUsage(period)
     : text.keys.usage({
-        total: formatNumber(total),
+        total: plural(total, text.keys.requestsOf)(formatNumber(total)),
         refused: formatNumber(refused),
         period,
         peak: formatNumber(peak.values[0] + peak.values[1]),

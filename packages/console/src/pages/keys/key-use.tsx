@@ -2,7 +2,8 @@
 import { CopiedCode } from '../../parts/code-block.tsx';
 import { Section } from '../../parts/section.tsx';
 import { text } from '../../text/text.ts';
-import { isManagementKey, isServiceKey, manageCommand, verifyCommand } from './key-commands.ts';
+import { manageCommand, verifyCommand } from './key-commands.ts';
+import { isManagementKey, isServiceKey } from './key-kinds.ts';
 import type { KeyDetails } from './key-owner.ts';
 import { commandOf, hintOf } from './secret-dialog.tsx';
 

@@ -5,7 +5,7 @@ import { Page } from '../../parts/page.tsx';
 import { text } from '../../text/text.ts';
 import { isAdministrator } from '../../session.ts';
 import { CreateKeyButton, KeyList, type KeyListProps } from './key-list.tsx';
-import { keysOf } from './key-owner.ts';
+import { keysOf } from './keys-of-account.ts';
 
 const ownKeys = keysOf();
 

@@ -1,6 +1,6 @@
 /** The choice of when the old secret or trust of a rotated key ends. */
 import { Choice, Choices } from '../../parts/choice.tsx';
-import { trustText } from '../../text/trust-text.ts';
+import { rotationText } from '../../text/rotation-text.ts';
 
 const hour = 3_600;
 const overlaps = [
@@ -25,7 +25,7 @@ export const OverlapChoices = ({ legend, nowHint }: OverlapChoicesProps) => (
         name="overlap"
         value={seconds}
         defaultChecked={name === 'day'}
-        label={trustText.overlaps[name]}
+        label={rotationText.overlaps[name]}
         hint={seconds === 0 && nowHint}
         key={seconds}
       />

@@ -1,19 +1,16 @@
-/** The scopes of a key: checkboxes of the scope catalogue. If it is empty and any name is allowed, names that the person types. */
+/** The scopes of a key: checkboxes, or names that the person types if any name is allowed. */
 import { useSignal } from '@preact/signals';
-import { call, type ResponseOf } from '../../api.ts';
 import type { Fields } from '../../fields.ts';
 import { Choice, Choices } from '../../parts/choice.tsx';
 import { Labelled } from '../../parts/field.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { useResource } from '../../resource.ts';
-import { config, isAdministrator } from '../../session.ts';
 import { text } from '../../text/text.ts';
-import { verifyScope } from './key-commands.ts';
+import type { DeclaredScope, LoadScopes } from './key-owner.ts';
 
 interface ScopesFieldProps {
   readonly current: readonly string[];
-  /** Whether the account of the session owns the key: it knows which scopes it can grant. */
-  readonly isOwn: boolean;
+  readonly load: LoadScopes;
 }
 
 /** A field that exists once the scopes are shown: without them, a form must not replace the scopes. */
@@ -27,36 +24,20 @@ export const scopesOf = (fields: Fields): string[] | undefined =>
     ? [...new Set(fields.all('scopes').flatMap((names) => names.split(/[\s,]+/).filter(Boolean)))]
     : undefined;
 
-export function ScopesField({ current, isOwn }: ScopesFieldProps) {
-  const catalogue = useResource(async (signal) => (await call('GET /auth/scopes', { signal })).scopes);
-  const mustBeDeclared = config.value?.features.scopesCatalogue === true;
+export function ScopesField({ current, load }: ScopesFieldProps) {
+  const offer = useResource(load);
   return (
-    <Loaded of={catalogue}>
-      {(declared) =>
-        declared.length === 0 && !mustBeDeclared ? (
-          <FreeScopes current={current} />
-        ) : (
-          <CatalogueScopes current={current} isOwn={isOwn} declared={declared} />
-        )
+    <Loaded of={offer}>
+      {({ choices, isFree }) =>
+        isFree ? <FreeScopes current={current} /> : <OfferedScopes current={current} choices={choices} />
       }
     </Loaded>
   );
 }
 
-export type DeclaredScope = ResponseOf<'GET /auth/scopes'>['scopes'][number];
-
-interface CatalogueScopesProps extends ScopesFieldProps {
-  readonly declared: readonly DeclaredScope[];
-}
-
-function CatalogueScopes({ current, isOwn, declared }: CatalogueScopesProps) {
-  const choices = [...declared];
-  // Reserved scopes are not in the catalogue. Administrators grant this one to their own keys.
-  if (isOwn && isAdministrator.value)
-    choices.push({ name: verifyScope, description: text.keys.verifyScopeHint, mayGrant: true });
+function OfferedScopes({ current, choices }: Pick<ScopeChoicesProps, 'current' | 'choices'>) {
   const others = current.filter((name) => !choices.some((scope) => scope.name === name));
-  choices.push(...others.map((name) => ({ name, description: '', mayGrant: true })));
-  const all = isOwn ? choices : choices.map((scope) => ({ ...scope, mayGrant: true }));
+  const all = [...choices, ...others.map((name) => ({ name, description: '', mayGrant: true }))];
   return <ScopeChoices choices={all} current={current} none={text.keys.noScopesDeclared} />;
 }
 

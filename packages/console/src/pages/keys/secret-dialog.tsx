@@ -1,37 +1,42 @@
 /** Shows the secret of a new or rotated key, once, with commands that use it. */
 import { CopyField } from '../../parts/copy-field.tsx';
 import { SecretDialog, type SecretDialogProps } from '../../parts/secret-dialog.tsx';
-import { isAdministrator } from '../../session.ts';
+import { isAdministrator } from '../../session-state.ts';
 import { text } from '../../text/text.ts';
-import { isServiceKey, requestCommand, verifyCommand } from './key-commands.ts';
+import { requestCommand, verifyCommand } from './key-commands.ts';
+import { isServiceKey } from './key-kinds.ts';
+import type { KeyOwner } from './key-owner.ts';
 
 interface KeySecretDialogProps extends Omit<SecretDialogProps, 'examples'> {
   readonly scopes: readonly string[];
+  /** Instead of the console's commands. */
+  readonly Examples?: KeyOwner['SecretExamples'];
 }
 
-export function KeySecretDialog({ scopes, ...props }: KeySecretDialogProps) {
-  const { secret } = props;
+export const KeySecretDialog = ({ scopes, Examples, ...props }: KeySecretDialogProps) => (
+  <SecretDialog
+    {...props}
+    examples={Examples ? <Examples secret={props.secret} /> : <Commands secret={props.secret} scopes={scopes} />}
+  />
+);
+
+function Commands({ secret, scopes }: Pick<KeySecretDialogProps, 'secret' | 'scopes'>) {
   const isForService = isServiceKey(scopes);
   const command = isForService ? verifyCommand(secret, secret) : commandOf(secret);
   return (
-    <SecretDialog
-      {...props}
-      examples={
-        <>
-          <CopyField
-            label={text.keys.environmentLine}
-            value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
-          />
-          {command !== undefined && (
-            <CopyField
-              label={text.keys.tryIt}
-              hint={isForService ? text.keys.verifiesItself : hintOf(command)}
-              value={command}
-            />
-          )}
-        </>
-      }
-    />
+    <>
+      <CopyField
+        label={text.keys.environmentLine}
+        value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
+      />
+      {command !== undefined && (
+        <CopyField
+          label={text.keys.tryIt}
+          hint={isForService ? text.keys.verifiesItself : hintOf(command)}
+          value={command}
+        />
+      )}
+    </>
   );
 }
 

@@ -6,12 +6,7 @@ import type { ComponentType, VNode } from 'preact';
 import type { Fields } from '../../fields.ts';
 import { Problem } from '../../problem.ts';
 import type { KeyDetails, KeyOwner, KeySource, Trust } from './key-owner.ts';
-
-interface RotateDialogProps {
-  readonly owner: KeyOwner;
-  readonly current: KeyDetails;
-  readonly onClose: () => void;
-}
+import type { RotateDialogProps } from './rotate-secret-dialog.tsx';
 
 export interface TrustParts {
   /** Also of secrets. */
@@ -21,7 +16,7 @@ export interface TrustParts {
   readonly UseSection: ComponentType<{ readonly of: KeyDetails }>;
   /** @param fields of a key and of its trust @returns the dialog that replaces the form @throws Problem */
   readonly createWithTrust: (
-    owner: Pick<KeyOwner, 'createWithTrust' | 'get'>,
+    owner: Required<Pick<KeyOwner, 'createWithTrust' | 'get'>>,
     fields: Fields,
     onClose: () => void,
   ) => Promise<VNode>;

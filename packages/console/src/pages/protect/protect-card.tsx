@@ -17,7 +17,7 @@ import { config } from '../../session.ts';
 import { store, stored } from '../../stored.ts';
 import { adminText } from '../../text/admin-text.ts';
 import { text } from '../../text/text.ts';
-import { isServiceKey, verifyScope } from '../keys/key-commands.ts';
+import { isServiceKey, verifyScope } from '../keys/key-kinds.ts';
 import { KeySecretDialog } from '../keys/secret-dialog.tsx';
 import { addressesOf } from './addresses.ts';
 import { Examples } from './examples.tsx';

@@ -119,8 +119,9 @@ export const keys = {
   accepted: 'Angenommen',
   refused: 'Abgelehnt',
   noUsage: (period: string) => `Keine Anfragen (${period}).`,
+  requestsOf: { one: (count: string) => `${count} Anfrage`, other: (count: string) => `${count} Anfragen` },
   usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
-    `${total} Anfragen (${period}), davon ${refused} abgelehnt. Höchstwert: ${peak} (${at}).`,
+    `${total} (${period}), davon ${refused} abgelehnt. Höchstwert: ${peak} (${at}).`,
   uncounted: (count: string, period: string) =>
     `Anfragen aller API-Schlüssel, die für keinen Schlüssel gezählt wurden (${period}): ${count}. Die Zahlen oben können zu niedrig sein.`,
 };

@@ -1,16 +1,10 @@
 /** German sentences for error codes of the API. Without one of its own, `general.unexplained` applies to a code. */
+import { keyProblems } from './key-problems.ts';
+
 export const problems = {
+  ...keyProblems,
   page_not_loaded: 'Die Seite konnte nicht geladen werden. Falls die Konsole aktualisiert wurde, laden Sie sie neu.',
-  unreachable: 'Der Dienst ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
-  unavailable:
-    'Der Dienst kann seine Datenbank nicht erreichen. Eine Änderung kann trotzdem erfolgt sein: Prüfen Sie das, bevor Sie sie wiederholen.',
-  overloaded: 'Der Server ist ausgelastet. Es wurde nichts geändert.',
-  internal_error: 'Ein interner Fehler ist aufgetreten. Nennen Sie einem Administrator die Anfrage-ID.',
-  too_many_in_progress: 'Zu viele Anfragen werden gerade bearbeitet. Es wurde nichts geändert.',
-  too_many_requests: 'Zu viele Anfragen dieser Art.',
   too_many_attempts: 'Zu viele Versuche.',
-  too_many_creations: 'Sie haben in kurzer Zeit zu viele Schlüssel erstellt.',
-  too_many_changes: 'Sie haben in kurzer Zeit zu viele Änderungen vorgenommen.',
   console_session_required: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
   cross_origin_request: 'Die Anfrage kam nicht von dieser Konsole. Laden Sie die Seite neu.',
   portal_session_ended: 'Diese Sitzung ist beendet. Laden Sie die Seite neu.',
@@ -51,20 +45,6 @@ export const problems = {
   mail_not_configured: 'Dieser Dienst versendet keine E-Mails.',
   session_not_found: 'Die Sitzung ist bereits beendet.',
   too_many_codes: 'Es wurden zu viele falsche Codes eingegeben.',
-  key_not_found: 'Diesen Schlüssel gibt es nicht. Möglicherweise wurde er gelöscht.',
-  nickname_taken: 'Ein anderer Schlüssel hat diesen Namen. Wählen Sie einen anderen.',
-  nickname_invalid: 'Der Name enthält unzulässige Zeichen oder ist zu lang.',
-  invalid_request: 'Die Anfrage ist nicht gültig. Korrigieren Sie die markierten Felder.',
-  scope_invalid:
-    'Ein Scope hat bis zu 64 sichtbare Buchstaben, Ziffern oder Zeichen, ohne Leerzeichen und Anführungszeichen. Ein Schlüssel hat bis zu 32 Scopes.',
-  scope_not_entitled: 'Ihr Konto darf einen dieser Scopes nicht vergeben.',
-  reserved_scope:
-    'Nur ein Administrator kann Scopes vergeben, die mit „keyreeve:“ beginnen, oder einen Schlüssel mit einem solchen Scope ändern.',
-  key_leaked: 'Das Geheimnis wurde veröffentlicht. Erneuern Sie es, um den Schlüssel wieder zu verwenden.',
-  no_previous_secret: 'Das vorige Geheimnis ist bereits ungültig.',
-  no_overlap_in_progress:
-    'Das vorige Geheimnis ist ungültig, das aktuelle ist also das einzige. Wählen Sie, wann es ungültig wird.',
-  key_limit_reached: 'Sie haben die Höchstzahl an Schlüsseln. Löschen Sie einen, den Sie nicht mehr brauchen.',
   email_differs: 'Das ist nicht die E-Mail-Adresse Ihres Kontos.',
   name_taken: 'Sie haben bereits ein Dienstkonto mit diesem Namen.',
   external_id_taken: 'Sie haben bereits ein Dienstkonto mit dieser externen ID.',
@@ -83,14 +63,8 @@ export const problems = {
   passkey_limit_reached: 'Sie haben die Höchstzahl an Passkeys. Entfernen Sie zuerst einen.',
   passkey_not_found: 'Der Passkey wurde bereits entfernt.',
   passkeys_unavailable: 'Dieser Dienst hat keine Passkeys.',
-  not_found: 'Das gibt es nicht. Möglicherweise wurde es gelöscht.',
   not_key_owner: 'Dieser Schlüssel gehört einem anderen Konto.',
-  body_too_large: 'Ihre Eingabe ist größer, als der Server annimmt.',
   https_required: 'Die Konsole funktioniert nur über HTTPS. Öffnen Sie sie unter einer URL, die mit https:// beginnt.',
-  request_timeout: 'Die Anfrage kam zu langsam an. Prüfen Sie Ihre Netzwerkverbindung und versuchen Sie es erneut.',
-  overlap_in_progress:
-    'Das Geheimnis vor der letzten Erneuerung gilt noch. Laden Sie die Seite neu, und erneuern Sie es dann noch einmal.',
-  usage_not_kept: 'Dieser Dienst zählt keine Anfragen.',
   creator_required: 'Nur das Konto, das das Dienstkonto erstellt hat, kann dessen Namen und externe ID ändern.',
   manager_not_found: 'Dieses Konto verwaltet das Dienstkonto nicht. Möglicherweise wurde es entfernt.',
   second_factor_exists: 'Ihr Konto hat bereits eine Authenticator-App.',

@@ -112,8 +112,10 @@ export const keys = {
   accepted: 'Accepted',
   refused: 'Refused',
   noUsage: (period: string) => `No requests in ${period}.`,
+  requestsOf: { one: (count: string) => `${count} request`, other: (count: string) => `${count} requests` },
+  /** @param total of `requestsOf` */
   usage: ({ total, refused, period, peak, at }: Record<'total' | 'refused' | 'period' | 'peak' | 'at', string>) =>
-    `${total} requests in ${period}, ${refused} of them refused. Peak: ${peak} (${at}).`,
+    `${total} in ${period}, ${refused} of them refused. Peak: ${peak} (${at}).`,
   uncounted: (count: string, period: string) =>
     `Requests of all API keys in ${period} that were counted for no key: ${count}. The numbers above can be too low.`,
 };

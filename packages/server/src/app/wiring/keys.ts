@@ -3,7 +3,7 @@ import { ApiKeys } from '../../modules/api-keys/api-keys.ts';
 import { KeyChanges, type KeyChangesOptions } from '../../modules/api-keys/changes.ts';
 import { CreationNotices } from '../../modules/api-keys/creation-notices.ts';
 import { ExpiryNotices } from '../../modules/api-keys/expiry-notices.ts';
-import { managedAccount } from '../../modules/api-keys/key-owner.ts';
+import { accountOfPortal, managedAccount } from '../../modules/api-keys/key-owner.ts';
 import { QuotaNotices } from '../../modules/api-keys/quota-notices.ts';
 import { UnusedKeys } from '../../modules/api-keys/unused-keys.ts';
 import { CanaryKeys } from '../../modules/canary-keys/canary-keys.ts';
@@ -74,6 +74,7 @@ function wireOwners({ config, core, creationLimits }: WiringCore, signIn: SignIn
   return {
     entitlements: new Entitlements({ ...core, accounts, managedChanges: creationLimits }),
     managedAccount: managedAccount(core.db),
+    portalAccount: accountOfPortal(core.db),
     managers: new Managers({ ...core, creationLimits }),
     scopeCatalogue: new ScopeCatalogue({ ...core, isEnforced: config.scopes === 'catalogue' }),
     serviceAccounts: new ServiceAccounts({ ...core, accounts, creationLimits }),

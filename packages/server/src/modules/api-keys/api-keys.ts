@@ -13,7 +13,7 @@ import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
 import { DomainError, invalidAt } from '../../foundation/errors.ts';
 import { randomNumberId } from '../../foundation/number-id.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
-import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
+import { creatorCountedAs } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { parseAddresses } from './addresses.ts';
@@ -24,6 +24,7 @@ import { assertExpiry, latestExpiry } from './expiry.ts';
 import { assertBelowKeyLimit, assertMayCreate, findForCreation, type CreationState } from './creation-store.ts';
 import { finishDeletionTx } from './deletion-store.ts';
 import { assertHashFree } from './given-hash-store.ts';
+import { assertInSession } from './granted-scopes.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { countKeys, pageKeys, searchKeys, type KeySearch } from './key-list.ts';
 import type { KeySettings } from './key-settings.ts';
@@ -37,6 +38,7 @@ import {
   assertNoReservedScope,
   hasReservedScope,
   scopesToGrant,
+  splitScopes,
   validateScopes,
 } from './scopes.ts';
 import { importedIdOf, randomHash } from './stored-hash.ts';
@@ -220,6 +222,7 @@ export class ApiKeys {
     const { granted = [] } = request;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, accountId, request.scopes ?? [], granted);
+    assertInSession(principal, scopes);
     const now = clock.now();
     const needsRole =
       principal.kind === 'account' && hasReservedScope(scopes.filter((scope) => !granted.includes(scope)));
@@ -269,10 +272,11 @@ export class ApiKeys {
     const { db, keysPerAccountMax, creationLimits } = this.#options;
     const { accountId, nickname, scopes, grants = [], now } = key;
     const state = this.#creations.read([accountId, nickname]);
+    const counted = creatorCountedAs(principal);
     // The transaction distinguishes an unknown account from a session that has just ended.
     await allInOrder([
       state.then((found) => found && assertMayCreate(found)),
-      creationLimits && isCountedCreator(principal) && assertCreationAllowed(db, creationLimits, principal, now),
+      creationLimits && counted && assertCreationAllowed(db, creationLimits, counted, now),
       assertMayGrant(db, accountId, grants, pointerIn(scopes)),
       key.isGiven && assertHashFree(db, key),
       state.then((found) => found && assertFree(found, keysPerAccountMax)),
@@ -285,10 +289,11 @@ export class ApiKeys {
     if (creationLimits) await assertCreationAllowed(db, creationLimits, { kind: 'account', accountId }, now);
   }
 
-  /** All of the account's keys, oldest first. */
-  async list(accountId: string): Promise<ApiKey[]> {
+  /** All of the account's keys, oldest first; without those with reserved scopes if they are hidden. */
+  async list(accountId: string, { hidesReserved = false }: Pick<KeySearch, 'hidesReserved'> = {}): Promise<ApiKey[]> {
     const rows = await store.listAccountKeys(this.#options.db, accountId);
-    return this.#toApiKeys(accountId, rows);
+    const shown = hidesReserved ? rows.filter(({ scopes }) => !hasReservedScope(splitScopes(scopes))) : rows;
+    return this.#toApiKeys(accountId, shown);
   }
 
   /**

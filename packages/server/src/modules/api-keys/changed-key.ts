@@ -6,6 +6,7 @@ import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { parseAddresses } from './addresses.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
+import { assertInSession } from './granted-scopes.ts';
 import type { KeyChangeRequest } from './key-request.ts';
 import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
@@ -44,7 +45,7 @@ export function changeOfKey(
     ...(addresses === undefined ? {} : { addresses: addresses === null ? null : parseAddresses(addresses) }),
   };
   return (before) => {
-    if (!onlyDisables(request)) assertMayManage(principal, before);
+    if (!onlyDisables(request) || principal.kind === 'portal') assertMayManage(principal, before);
     const after = {
       ...before,
       ...fixed,
@@ -99,14 +100,16 @@ export const checkedPrincipal = (
 
 /**
  * A management key that leaks must not yield the rights of a service or of another management key: it can only disable or
- * delete a key that has a reserved scope.
- * @throws DomainError `reserved_scope`
+ * delete a key that has a reserved scope. For a portal session, such a key does not exist.
+ * @throws DomainError `reserved_scope`, `key_not_found`
  */
 export function assertMayManage(principal: Principal, { scopes }: Pick<KeyDetailsRow, 'scopes'>): void {
-  if (principal.kind === 'key' && hasReservedScope(splitScopes(scopes))) throw new DomainError('reserved_scope');
+  if (principal.kind !== 'key' && principal.kind !== 'portal') return;
+  if (hasReservedScope(splitScopes(scopes)))
+    throw new DomainError(principal.kind === 'key' ? 'reserved_scope' : 'key_not_found');
 }
 
-/** @throws DomainError `scope_invalid`, `reserved_scope`, `invalid_request`, `reauth_required` */
+/** @throws DomainError `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `invalid_request`, `reauth_required` */
 function scopesOf(
   principal: Principal,
   before: KeyDetailsRow,
@@ -116,6 +119,7 @@ function scopesOf(
   if (before.publicKey !== null || before.trust !== null) assertNoReservedScope(scopes);
   const held = splitScopes(before.scopes);
   const text = validateScopes(principal, before.accountId, scopes, held).join(' ');
+  assertInSession(principal, scopes);
   if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
   const added = scopes.filter((scope) => !held.includes(scope));
   if (!hasReservedScope(added)) return { scopes: text, needsRole: before.needsRole };
@@ -131,7 +135,10 @@ function abilityOf(
   isDisabled: boolean,
   now: number,
 ): Pick<KeyDetailsRow, 'disabledAt' | 'disabledReason'> {
-  const isOwner = principal.kind === 'key' || (principal.kind === 'account' && principal.actsAs !== 'administrator');
+  const isOwner =
+    principal.kind === 'key' ||
+    principal.kind === 'portal' ||
+    (principal.kind === 'account' && principal.actsAs !== 'administrator');
   const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
   const { disabledAt, disabledReason } = before;
   if (!isDisabled) {

@@ -1,29 +1,35 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { withoutJoiners } from '../../foundation/joiners.ts';
 import type { Act, Principal } from '../../foundation/principal.ts';
-import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocation } from '../deletion-journal/revocation.ts';
 import { runNarrowing } from '../deletion-journal/run-narrowing.ts';
-import { assertKeyChangeAllowed, countKeyChangeTx, isCounted } from '../rate-limits/key-change-limits.ts';
-import { assertCreationAllowed, countCreationTx } from '../rate-limits/key-creation-limits.ts';
-import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
-import { assertMayActForTx } from '../service-accounts/acting.ts';
-import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
+import { narrowing, planChange, versionOf } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertMayManage, changeOfKey, checkedPrincipal, onlyDisables } from './changed-key.ts';
 import { assertSameKind, noIdentity, parseIdentity, type GivenIdentity } from './client-identity.ts';
+import { assertMayAdd, assertMayHandOut } from './granted-scopes.ts';
+import {
+  admitOperationTx,
+  assertCountAllowed,
+  ownedBy,
+  planTx,
+  timeOfChange,
+  type MakePlan,
+  type Operation,
+  type ReplacementGuard,
+} from './key-operation.ts';
 import type { KeySettings } from './key-settings.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { changedMembers, repeatNarrowing, type Attempt, type ChangedMember } from './narrowing.ts';
 import type { KeyChangeRequest, RotationRequest } from './key-request.ts';
 import { isOverlapping, planRotation } from './rotation-plan.ts';
-import { scopesToGrant, splitScopes } from './scopes.ts';
+import { scopesToGrant } from './scopes.ts';
 import { toShown, type ShownKey } from './shown-key.ts';
 import { randomHash } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './creation-store.ts';
@@ -39,44 +45,6 @@ export interface Rotation {
   /** The key after it. */
   readonly key: KeyDetailsRow;
   readonly secret: Secret;
-}
-
-/** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
-type MakePlan = (before: KeyDetailsRow, at: number) => Plan | undefined;
-
-interface Repetition {
-  /** Two changes of one key and revision with the same text do the same. */
-  readonly kind: string;
-  /** The first possible plan finishes the change. */
-  readonly plansOf: (attempt: Attempt) => readonly MakePlan[];
-}
-
-interface Operation {
-  readonly principal: Principal;
-  readonly accountId: string;
-  readonly id: number;
-  /** When the request arrived, in milliseconds. */
-  readonly now: number;
-  readonly plan: MakePlan;
-  /** Repeats a narrowing change of unknown outcome. Absent if it must not be repeated. */
-  readonly repetition?: Repetition;
-  /** Scopes of the key after the change that the scope catalogue decides on, unless the key has them already. */
-  readonly grants?: readonly string[];
-  /** Whether it may change the nickname or add scopes of the catalogue. */
-  readonly locksOwner?: boolean;
-  /** Which limits count it: a creation is a change, too. Absent if none does. */
-  readonly countsAs?: 'change' | 'creation';
-  /** Decides and locks before the key is locked. */
-  readonly admitTx?: ReplacementGuard['admitTx'];
-}
-
-/** Of {@link KeyChanges.replaceUnchanged}. */
-interface ReplacementGuard {
-  /** The expected time of the last change of the key. */
-  readonly changedAt: number;
-  readonly admitTx: (tx: Transaction) => Promise<void>;
-  /** @param at the time of the change */
-  readonly storeTx: (tx: Transaction, at: number) => void;
 }
 
 export class KeyChanges {
@@ -115,7 +83,8 @@ export class KeyChanges {
     const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue);
     const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, accountId, request);
-    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
+    const assertScopes: Operation['assertScopes'] = (reader, before) => assertMayAdd(reader, principal, before, grants);
+    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, assertScopes };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return this.#shown(after);
   }
@@ -133,7 +102,11 @@ export class KeyChanges {
     const changed = changeOfKey(principal, request, now, this.#options.lifetimeDaysMax);
     const plan: MakePlan = (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
     const operation = { principal, accountId, id, now, plan, locksOwner: true };
-    const { before, after, narrowing: made } = await planTx(tx, operation, plan, await this.#admitTx(tx, operation));
+    const {
+      before,
+      after,
+      narrowing: made,
+    } = await planTx(tx, operation, plan, await admitOperationTx(tx, operation, this.#options.creationLimits));
     const recorded = made.map((kind) => ({ kind, id: String(id), at: after.updatedAt }));
     return { recorded, changed: changedMembers(before, after) };
   }
@@ -189,7 +162,9 @@ export class KeyChanges {
     const lastUsedAt = (await findUses(db, [id])).get(id)?.lastUsedAt ?? null;
     const rotation = { principal, request, secret, lastUsedAt, now, clock };
     const plan: MakePlan = (before, at) => planRotation(rotation, before, at);
-    return this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
+    const assertScopes: Operation['assertScopes'] = (reader, before) =>
+      assertMayHandOut(reader, principal, before, this.#options.hasCatalogue);
+    return this.#make({ principal, accountId, id, now, plan, assertScopes, countsAs: 'creation' });
   }
 
   /**
@@ -251,7 +226,7 @@ export class KeyChanges {
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed key */
   async #make(operation: Operation): Promise<KeyDetailsRow> {
-    const { db, pending } = this.#options;
+    const { db, pending, creationLimits } = this.#options;
     const { accountId, id, plan, repetition } = operation;
     const earlier = pending.statesOf(id) as readonly KeyDetailsRow[];
     // Rejects by reads what the transaction would reject, so that a rejected change does not occupy the writer.
@@ -263,8 +238,8 @@ export class KeyChanges {
       return read;
     }
     await allInOrder([
-      this.#assertCountAllowed(operation),
-      assertGrants(db, operation, read),
+      assertCountAllowed(db, operation, creationLimits),
+      operation.assertScopes?.(db, read),
       this.#assertFree(accountId, read, expected.after),
     ]);
     const repeatTx = async (tx: Transaction, by: MakePlan): Promise<void> => {
@@ -273,8 +248,8 @@ export class KeyChanges {
     };
     const { after } = await runNarrowing(this.#options, {
       changeTx: async (tx) => {
-        const before = await this.#admitTx(tx, operation);
-        await assertGrants(tx, operation, ownedBy(accountId, before));
+        const before = await admitOperationTx(tx, operation, creationLimits);
+        await operation.assertScopes?.(tx, ownedBy(accountId, before));
         return planTx(tx, operation, plan, before);
       },
       recordedOf: ({ after: { updatedAt: at }, narrowing: kinds }) =>
@@ -311,84 +286,10 @@ export class KeyChanges {
     return { ...shown, withheld: (await findWithheldScopes(db, row.accountId, row.id)).get(row.id) };
   }
 
-  /** @throws DomainError `too_many_changes`, `too_many_creations` */
-  async #assertCountAllowed({ principal, now, countsAs }: Operation): Promise<void> {
-    const { db, creationLimits } = this.#options;
-    if (!creationLimits || !countsAs || !isCounted(principal)) return;
-    await allInOrder([
-      assertKeyChangeAllowed(db, creationLimits.bucketHash, principal, now),
-      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, principal, now),
-    ]);
-  }
-
   /** @throws DomainError `nickname_taken` */
   async #assertFree(accountId: string, before: KeyDetailsRow, { nickname }: KeyDetailsRow): Promise<void> {
     if (withoutJoiners(nickname) === withoutJoiners(before.nickname)) return;
     const [state] = await findForCreation(this.#options.db, [[accountId, nickname]]);
     if (state && state.isTaken > 0) throw new DomainError('nickname_taken');
   }
-
-  /** Checks and counts the request, and locks the key. The statements are sent together. @returns the key */
-  async #admitTx(tx: Transaction, operation: Operation): Promise<KeyDetailsRow | undefined> {
-    const { creationLimits } = this.#options;
-    const { principal, accountId, id, now, locksOwner = false, countsAs } = operation;
-    const counted = creationLimits && countsAs && isCounted(principal) ? { principal, creationLimits } : undefined;
-    const [, , , , , row] = await allInOrder([
-      assertMayActForTx(tx, principal, accountId, now),
-      counted && countKeyChangeTx(tx, counted.creationLimits.bucketHash, counted.principal, now),
-      counted && countsAs === 'creation' && countCreationTx(tx, counted.creationLimits, counted.principal, now),
-      locksOwner && lockOwnerTx(tx, accountId),
-      operation.admitTx?.(tx),
-      store.lockKeyTx(tx, id),
-    ]);
-    return row;
-  }
-}
-
-/**
- * Each change of a key has a later time than the previous one, even if the clocks of instances differ: the deletion journal
- * identifies a change by its key and time.
- */
-const timeOfChange = ({ now }: Operation, before: KeyDetailsRow): number => Math.max(now, before.updatedAt + 1);
-
-interface Made extends Pick<Plan, 'after' | 'narrowing'> {
-  readonly before: KeyDetailsRow;
-}
-
-/**
- * Makes the change of the locked key. The statements and the audit events are sent together.
- * @throws DomainError `not_key_owner`, `key_not_found`, `nickname_taken`, and those of `makePlan`
- */
-async function planTx(
-  tx: Transaction,
-  operation: Operation,
-  makePlan: MakePlan,
-  row: KeyDetailsRow | undefined,
-): Promise<Made> {
-  const { principal, accountId, id } = operation;
-  const before = ownedBy(accountId, row);
-  const plan = makePlan(before, timeOfChange(operation, before));
-  if (!plan) return { before, after: before, narrowing: [] };
-  const event = { at: plan.after.updatedAt, principal, accountId, target: String(id) };
-  await allInOrder([
-    plan.storeTx(tx),
-    recordEventsTx(
-      tx,
-      plan.events.map((of) => ({ ...event, ...of })),
-    ),
-  ]);
-  return { before, after: plan.after, narrowing: plan.narrowing };
-}
-
-/** @throws DomainError `scope_not_entitled` */
-function assertGrants(reader: Reader, { accountId, grants = [] }: Operation, before: KeyDetailsRow): Promise<void> {
-  const held = splitScopes(before.scopes);
-  const added = grants.filter((scope) => !held.includes(scope));
-  return assertMayGrant(reader, accountId, added, pointerIn(grants));
-}
-
-/** @throws DomainError `not_key_owner`, `key_not_found` */
-function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsRow {
-  if (row?.accountId === accountId) return row;
-  throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
 }

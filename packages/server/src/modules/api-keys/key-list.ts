@@ -21,6 +21,8 @@ export interface KeySearch extends PageRequest {
   readonly state?: KeyStateName | undefined;
   /** Default: `created`. */
   readonly sort?: KeySort | undefined;
+  /** Whether keys with reserved scopes are left out. Default: false. */
+  readonly hidesReserved?: boolean | undefined;
 }
 
 /**
@@ -58,11 +60,11 @@ export async function searchKeys(
   db: Db,
   now: number,
   accountId: string,
-  { search, state, sort = 'created', limit, cursor }: KeySearch,
+  { sort = 'created', limit, cursor, ...filtered }: KeySearch,
 ): Promise<{ rows: PlacedKeyRow[]; nextCursor: string | null }> {
   const after = cursor === undefined ? startOf(sort) : positionOf(sort, cursor);
   const size = sizeOf(limit);
-  const filter = filterOf(now, accountId, { search, state });
+  const filter = filterOf(now, accountId, filtered);
   // One more than the page, to learn whether there is a next page.
   const found = await findListedKeys(db, filter, { ...after, sort }, size + 1);
   const rows = found.slice(0, size);
@@ -79,11 +81,11 @@ export function countKeys(db: Db, now: number, accountId: string, search: KeySea
 function filterOf(
   now: number,
   accountId: string,
-  { search = '', state }: Pick<KeySearch, 'search' | 'state'>,
+  { search = '', state, hidesReserved = false }: Pick<KeySearch, 'search' | 'state' | 'hidesReserved'>,
 ): KeyFilter {
   const text = search.normalize('NFC');
   const expiringUntil = now + limits.firstExpiryNoticeDays * dayMs;
-  return { accountId, nicknamePart: fold(text), hintEnd: text, state: state ?? '', now, expiringUntil };
+  return { accountId, nicknamePart: fold(text), hintEnd: text, state: state ?? '', now, expiringUntil, hidesReserved };
 }
 
 const isNumeric = (sort: KeySort): boolean => !sort.endsWith('nickname');

@@ -4,6 +4,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
 import type { CountedPart } from '../../foundation/database/totals.ts';
+import { reservedPrefix } from './scopes.ts';
 import { shownColumns, type KeyRow } from './store.ts';
 import { findLastUsedTimes, type UsesOf } from './use-store.ts';
 
@@ -25,6 +26,8 @@ export interface KeyFilter {
   readonly now: number;
   /** Active keys that expire before this time are expiring. */
   readonly expiringUntil: number;
+  /** Whether keys with reserved scopes do not match. */
+  readonly hidesReserved: boolean;
 }
 
 /** The list continues after the key with this place and id. */
@@ -51,12 +54,16 @@ export const endsWith: Readonly<Record<Dialect, (text: string, end: string) => s
   postgres: (text, end) => `right(${text}, length(${end})) = ${end}`,
 };
 
+/** Condition: whether a key `k` has a reserved scope. Case matters. */
+export const hasReserved = (dialect: Dialect): string => contains[dialect](`' ' || k.scopes`, `' ${reservedPrefix}'`);
+
 const matches = (dialect: Dialect): string =>
   `($5 = '' or ${endsWith[dialect]('k.hint', '$5')} or ${contains[dialect]('k.folded', '$6')})
      and ($2 = '' or ($2 = 'disabled' and k.disabled_at is not null)
        or ($2 <> 'disabled' and k.disabled_at is null and (
          ($2 = 'expired' and k.expires_at <= $3) or ($2 = 'active' and (k.expires_at is null or k.expires_at > $3))
-         or ($2 = 'expiring' and k.expires_at > $3 and k.expires_at <= $4))))`;
+         or ($2 = 'expiring' and k.expires_at > $3 and k.expires_at <= $4))))
+     and ($7 = 0 or not ${hasReserved(dialect)})`;
 // The index on the account limits the read to the account's keys.
 const filtered = (dialect: Dialect): string =>
   `from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 and ${matches(dialect)}`;
@@ -64,13 +71,13 @@ const filtered = (dialect: Dialect): string =>
 function pageText(dialect: Dialect, value: Value, isDescending: boolean): string {
   const place = places[value];
   const [compare, direction] = isDescending ? ['<', 'desc'] : ['>', 'asc'];
-  return `select ${shownColumns}, ${place} as place ${filtered(dialect)} and (${place}, k.id) ${compare} ($7, $8)
-   order by ${place} ${direction}, k.id ${direction} limit $9`;
+  return `select ${shownColumns}, ${place} as place ${filtered(dialect)} and (${place}, k.id) ${compare} ($8, $9)
+   order by ${place} ${direction}, k.id ${direction} limit $10`;
 }
 
 /** PostgreSQL cannot derive the types of these parameters. */
 const withTypes = (text: string): string =>
-  text.replaceAll(/\$[256](?!\d)/g, '$&::text').replaceAll(/\$[34](?!\d)/g, '$&::bigint');
+  text.replaceAll(/\$[256](?!\d)/g, '$&::text').replaceAll(/\$[347](?!\d)/g, '$&::bigint');
 
 const textOf = (value: Value, isDescending: boolean): Readonly<Record<Dialect, string>> => ({
   sqlite: pageText('sqlite', value, isDescending),
@@ -96,8 +103,8 @@ const pages: Readonly<Record<Exclude<KeySort, LastUsedSort>, Statement<PlacedKey
 // In the order of the index on account and nickname, so that each part reads its own keys only.
 const countText = (dialect: Dialect): string =>
   `select count(*) as read, count(case when ${matches(dialect)} then 1 end) as matching, max(nickname) as last
-   from (select nickname, hint, folded, disabled_at, expires_at from api_keys
-     where account_pk = (select pk from accounts where id = $1) and nickname > $7 order by nickname limit $8) k`;
+   from (select nickname, hint, folded, disabled_at, expires_at, scopes from api_keys
+     where account_pk = (select pk from accounts where id = $1) and nickname > $8 order by nickname limit $9) k`;
 const countPart = sql<{ read: number; matching: number; last: string | null }>('count_listed_api_keys', {
   sqlite: countText('sqlite'),
   postgres: withTypes(countText('postgres')),
@@ -139,13 +146,14 @@ export async function countListedKeys(
   return { matching, last: read < rows ? undefined : (last ?? undefined) };
 }
 
-const valuesOf = ({ accountId, nicknamePart, hintEnd, state, now, expiringUntil }: KeyFilter) => [
+const valuesOf = ({ accountId, nicknamePart, hintEnd, state, now, expiringUntil, hidesReserved }: KeyFilter) => [
   accountId,
   state,
   now,
   expiringUntil,
   hintEnd,
   nicknamePart,
+  hidesReserved ? 1 : 0,
 ];
 
 interface PlacedId {

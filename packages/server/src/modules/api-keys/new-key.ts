@@ -5,7 +5,7 @@ import { rulesOf } from '../../foundation/database/key-rules.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { fold } from '../../foundation/fold.ts';
 import { toLimits } from '../key-limits/definition.ts';
-import { isCountedCreator } from '../rate-limits/key-change-limits.ts';
+import { creatorCountedAs } from '../rate-limits/key-change-limits.ts';
 import { creationCounterOf, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { identityDetails, noIdentity, type ClientIdentity } from './client-identity.ts';
 import { createKeyTx, type Creation } from './creation-store.ts';
@@ -83,7 +83,7 @@ function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }
   const row = [id, accountId, nickname, scopes.join(' '), expiresAt, now, needsRole ? 1 : 0, hint, addresses, limits];
   const { publicKey, trust, issuerId } = identity;
   const rules = trust === null ? rulesOf.any : rulesOf.trust;
-  const isCounted = creationLimits && isCountedCreator(creator);
+  const counted = creatorCountedAs(creator);
   return {
     creator,
     accountId,
@@ -94,7 +94,7 @@ function creationOf(creator: Principal, key: NewKey, { keysMax, creationLimits }
     scopes,
     grants,
     keysMax,
-    counter: isCounted ? creationCounterOf(creationLimits, creator) : undefined,
+    counter: creationLimits && counted ? creationCounterOf(creationLimits, counted) : undefined,
     prefix: key.prefix === undefined ? undefined : { prefix: key.prefix, environment },
     details: {
       nickname,

@@ -76,7 +76,7 @@ function routesOf(
       return { status: 201, headers: ['Location', `${path}/${created.id}`], body: created };
     }),
     route(contracts.listKeys, async (call) => {
-      return { status: 200, body: await list(apiKeys, await ownerOf(call), call.query, recentUsage) };
+      return { status: 200, body: await list(apiKeys, await ownerOf(call), call.query, { recentUsage }) };
     }),
     route(contracts.getKey, async (call) => {
       const row = await changes.read(await ownerOf(call), keyIdOf(call.params.id));
@@ -127,12 +127,18 @@ async function create(
   return { id, nickname, key: secret.reveal(), createdAt, updatedAt };
 }
 
+interface ListOptions {
+  readonly recentUsage: RecentUsageOf;
+  /** Whether keys with reserved scopes are left out. */
+  readonly hidesReserved?: boolean;
+}
+
 /** All keys; one page of them with `limit` or `cursor`; a page of a search with any other parameter except `view`. */
-async function list(
+export async function list(
   apiKeys: ApiKeys,
   accountId: string,
   query: Call<typeof contract.listKeys>['query'],
-  recentUsage: RecentUsageOf,
+  { recentUsage, hidesReserved = false }: ListOptions,
 ): Promise<{ apiKeys: object[]; nextCursor?: string | null; total?: contract.ListTotal }> {
   const { view, limit, cursor, search, state, sort, usage } = query;
   const toView = view === 'full' ? toFullKey : toKey;
@@ -140,9 +146,14 @@ async function list(
   const isSearch = [search, state, sort, usage].some((value) => value !== undefined);
   const hasTotal = wantsTotal(query);
   if (!isSearch && !hasTotal && limit === undefined && cursor === undefined)
-    return { apiKeys: (await apiKeys.list(accountId)).map(toView) };
-  const { keys, nextCursor } = isSearch ? await apiKeys.search(accountId, query) : await apiKeys.page(accountId, query);
-  const end = { nextCursor, ...(hasTotal && { total: await apiKeys.count(accountId, query) }) };
+    return { apiKeys: (await apiKeys.list(accountId, { hidesReserved })).map(toView) };
+  const filtered = { ...query, hidesReserved };
+  // A page without a search would contain the hidden keys.
+  const isFiltered = isSearch || hidesReserved;
+  const { keys, nextCursor } = isFiltered
+    ? await apiKeys.search(accountId, filtered)
+    : await apiKeys.page(accountId, query);
+  const end = { nextCursor, ...(hasTotal && { total: await apiKeys.count(accountId, filtered) }) };
   if (usage === undefined) return { apiKeys: keys.map(toView), ...end };
   const used = await recentUsage(keys.map(({ id }) => id));
   return { apiKeys: keys.map((key) => ({ ...toFullKey(key), usage: used?.get(key.id) ?? null })), ...end };

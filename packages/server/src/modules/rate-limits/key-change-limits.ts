@@ -9,7 +9,10 @@ import { hourMs } from '../../foundation/clock.ts';
 import type { AccountPrincipal, CanaryPrincipal, KeyPrincipal, Principal } from '../../foundation/principal.ts';
 import { assertAllowed, countTx, type WindowCounter } from './window-counter.ts';
 
-/** A principal whose creations and changes of keys are counted: for its own account, whichever account owns the keys. */
+/**
+ * A principal whose creations and changes of keys are counted: for its own account, whichever account owns the keys; those of a
+ * portal session for its service account.
+ */
 export type CountedPrincipal = Pick<AccountPrincipal | KeyPrincipal, 'kind' | 'accountId'>;
 /** A principal whose creations of keys are counted. */
 export type CountedCreator = CountedPrincipal | Pick<CanaryPrincipal, 'kind' | 'accountId'>;
@@ -21,10 +24,16 @@ export interface ManagedChangeLimits {
 export const isCounted = (principal: Principal): principal is AccountPrincipal | KeyPrincipal =>
   principal.kind === 'account' || principal.kind === 'key';
 
-export const isCountedCreator = (
-  principal: Principal,
-): principal is AccountPrincipal | KeyPrincipal | CanaryPrincipal =>
-  isCounted(principal) || principal.kind === 'canary';
+/** @returns the principal for which a change of keys is counted; undefined if it is not counted */
+export function countedAs(principal: Principal): CountedPrincipal | undefined {
+  // Not for the owner of the management key: the persons of one service account must not use up the limits of all others.
+  if (principal.kind === 'portal') return { kind: 'account', accountId: principal.serviceAccountId };
+  return isCounted(principal) ? principal : undefined;
+}
+
+/** {@link countedAs} for a creation of a key. */
+export const creatorCountedAs = (principal: Principal): CountedCreator | undefined =>
+  principal.kind === 'canary' ? principal : countedAs(principal);
 
 const counters = {
   account: { name: 'key changes', max: limits.keyChangesPerMinuteMax, windowMs: 60_000 },

@@ -9,6 +9,10 @@ export const pointerIn =
   (scope: string): string =>
     `/scopes/${scopes.indexOf(scope)}`;
 
+/** @param scopes without reserved ones */
+export const mayGrant = async (reader: Reader, accountId: string, scopes: readonly string[]): Promise<boolean> =>
+  (await findRefusedScopes(reader, accountId, scopes)).length === 0;
+
 /**
  * @param scopes without reserved ones, which are not in the catalogue
  * @param pointerOf the JSON pointer of a scope

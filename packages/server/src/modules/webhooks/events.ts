@@ -1,13 +1,15 @@
 /** Which audit events are published to endpoints, and with which data. */
-import type { WebhookEvent } from '@keyreeve/contract';
+import type { PortalPerson, WebhookEvent } from '@keyreeve/contract';
 import type { AuditAction } from '../audit/audit.ts';
 import type { ChainedRow } from '../audit/chain.ts';
 
 /** The MAC distinguishes the event from another one at the same place, which a restore can cause. */
 export type LoggedEvent = ChainedRow;
 
-/** Ids, and of a key the nickname and the kind of the change. Never an email address, an IP address, metadata or a secret. */
-export type EventData = Readonly<Record<string, string | number>>;
+/**
+ * Ids, of a key the nickname and the kind of the change, and the person of a portal session, which the backend of the host stated. Never an email address, an IP address, metadata or a secret.
+ */
+export type EventData = Readonly<Record<string, string | number | PortalPerson>>;
 
 type Details = Readonly<Record<string, unknown>>;
 type Describe = (event: LoggedEvent, details: Details) => EventData;
@@ -18,7 +20,14 @@ const key: Describe = (event, details) => ({
   ...account(event, details),
   keyId: Number(event.target),
   nickname: typeof details['nickname'] === 'string' ? details['nickname'] : '',
+  ...personOf(details),
 });
+
+function personOf({ person }: Details): { readonly person?: PortalPerson } {
+  const { id, name } = (person ?? {}) as Partial<PortalPerson>;
+  if (id === undefined) return {};
+  return { person: { id, ...(typeof name === 'string' && { name }) } };
+}
 
 /** Without the id of the actor: a message contains the ids of the affected account only. */
 const createdKey: Describe = (event, details) => ({

@@ -1,5 +1,5 @@
 /** One key of an account, for administrators. */
-import { KeyView } from '../../keys/key-page.tsx';
+import { KeyView } from '../../keys/key-view.tsx';
 import { administeredKeysOf } from '../keys/administered-keys.ts';
 
 /** The parameters are from the URL. */

@@ -6,11 +6,14 @@ import { hasPasskeys } from '../../../passkey.ts';
 import { useResource } from '../../../resource.ts';
 import { adminText } from '../../../text/admin-text.ts';
 import { CreateKeyDialog, type CreateKeyDialogProps } from '../../keys/create-key-dialog.tsx';
+import { offeredScopes } from '../../keys/offered-scopes.ts';
 import type { AccountDetail } from './account.tsx';
 
 interface CreateAccountKeyProps extends Pick<CreateKeyDialogProps, 'onClose'> {
   readonly account: Pick<AccountDetail, 'id' | 'kind'>;
 }
+
+const scopesForOthers = offeredScopes(false);
 
 export function CreateAccountKey({ account: { id, kind }, onClose }: CreateAccountKeyProps) {
   const params = { id };
@@ -21,7 +24,7 @@ export function CreateAccountKey({ account: { id, kind }, onClose }: CreateAccou
       ? sendProof(fields, (proof) => call('POST /admin/accounts/:id/api-keys', { params, body: { ...key, ...proof } }))
       : call('POST /admin/accounts/:id/api-keys', { params, body: key });
   return (
-    <CreateKeyDialog owner={{ isOwn: false, create }} onClose={onClose}>
+    <CreateKeyDialog owner={{ scopes: scopesForOthers, create }} onClose={onClose}>
       {isOfPerson && (
         <>
           <Notice>

@@ -17,9 +17,22 @@ const targetParts = (target: string | null): readonly string[] => target?.split(
 export const accountsOf = (events: readonly AuditEvent[]): (string | null)[] =>
   events.flatMap((event) => [actorAccount(event.actor), event.accountId, ...targetParts(event.target)]);
 
-export function EventActor({ actor }: Pick<AuditEvent, 'actor'>) {
+export function EventActor({ actor, details }: Pick<AuditEvent, 'actor' | 'details'>) {
   const id = actorAccount(actor);
-  return id === null ? <span class="code">{actor}</span> : <AccountName id={id} />;
+  if (id !== null) return <AccountName id={id} />;
+  const person = actor.startsWith('portal:') ? personOf(details) : undefined;
+  return (
+    <>
+      {person !== undefined && <bdi>{person} </bdi>}
+      <span class="code">{actor}</span>
+    </>
+  );
+}
+
+/** Who used the portal session, as the backend of the host stated it. */
+function personOf(details: unknown): string | undefined {
+  const { person } = (details ?? {}) as { readonly person?: { readonly id: string; readonly name?: string | null } };
+  return person && (person.name ? `${person.name} (${person.id})` : person.id);
 }
 
 export const EventTarget = ({ target }: Pick<AuditEvent, 'target'>) =>

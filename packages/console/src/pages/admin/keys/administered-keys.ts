@@ -2,7 +2,7 @@
 import { accountNames, labelOf, nameAccounts } from '../../../account-names.ts';
 import { call, type ResponseOf } from '../../../api.ts';
 import { text } from '../../../text/text.ts';
-import type { KeySource } from '../../keys/key-owner.ts';
+import { ownerRights, type KeySource } from '../../keys/key-owner.ts';
 import { accountPath } from '../accounts/account.tsx';
 
 export type OwnedKey = ResponseOf<'GET /admin/api-keys'>['apiKeys'][number];
@@ -18,6 +18,7 @@ export function administeredKeysOf(accountId: string): KeySource {
     ...(signal && { signal }),
   });
   return {
+    rights: { ...ownerRights, create: false, rename: false, scopes: false, rotate: () => false },
     listPath: accountPath(accountId),
     listLabel: () => (accountNames.value.get(accountId) ? labelOf(accountId) : text.general.account),
     keyPath: (id) => keyPathOf(accountId, id),

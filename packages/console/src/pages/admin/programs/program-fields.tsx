@@ -5,11 +5,14 @@ import { Field } from '../../../parts/field.tsx';
 import { adminText } from '../../../text/admin-text.ts';
 import { NicknameField } from '../../keys/key-fields.tsx';
 import { LifetimeField, lifetimeOf, usualLifetimes } from '../../keys/lifetime-field.tsx';
+import { offeredScopes } from '../../keys/offered-scopes.ts';
 import { ScopesField, scopesOf } from '../../keys/scopes-field.tsx';
 
 export type Program = ResponseOf<'GET /admin/programs'>['programs'][number];
 type NewProgram = RequestOf<'POST /admin/programs'>['body'];
 type ProgramChange = RequestOf<'PATCH /admin/programs/:id'>['body'];
+
+const scopesForOthers = offeredScopes(false);
 
 /** 90 days. */
 const suggestedLifetime = 7_776_000;
@@ -65,7 +68,7 @@ export function ProgramFields({ of }: { readonly of?: Program }) {
   return (
     <>
       <NicknameField label={texts.name} name="name" placeholder="Acme CLI" current={of?.name} hint={texts.nameHint} />
-      <ScopesField current={of?.scopes ?? []} isOwn={false} />
+      <ScopesField current={of?.scopes ?? []} load={scopesForOthers} />
       <LifetimeField
         label={texts.lifetimeOfKeys}
         lifetimes={[...lifetimes].toSorted((a, b) => a - b)}

@@ -3,6 +3,7 @@ import { formatDateTime } from '../../../format.ts';
 import { ActionDialog } from '../../../parts/action-dialog.tsx';
 import { announce } from '../../../parts/announce.tsx';
 import { Notice } from '../../../parts/notice.tsx';
+import { rotationText } from '../../../text/rotation-text.ts';
 import { trustText } from '../../../text/trust-text.ts';
 import type { KeyDetails, KeyOwner, Trust } from '../key-owner.ts';
 import { OverlapChoices } from '../overlap-choices.tsx';
@@ -18,7 +19,7 @@ interface RotateTrustDialogProps {
 
 export const RotateTrustDialog = ({ owner, current, trust, onClose }: RotateTrustDialogProps) => (
   <ActionDialog
-    title={trustText.rotate}
+    title={rotationText.rotateTrust}
     size="large"
     onClose={onClose}
     act={async (fields) => {

@@ -15,12 +15,13 @@ import { nameOf, shownValue } from './trust-section.tsx';
 type Rejected = KeyTokens['rejected'][number];
 
 interface TokensSectionProps {
-  readonly owner: KeySource;
+  /** One that has this request. */
+  readonly owner: Pick<KeySource, 'tokens'>;
   readonly of: Pick<KeyDetails, 'id' | 'trust'>;
 }
 
 export function TokensSection({ owner, of: { id, trust } }: TokensSectionProps) {
-  const tokens = useResource((abort) => owner.tokens(id, abort));
+  const tokens = useResource((abort) => owner.tokens!(id, abort));
   return (
     <Loaded of={tokens} rows={4}>
       {({ accepted, rejected }) => (

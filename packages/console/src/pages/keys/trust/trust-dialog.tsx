@@ -30,7 +30,7 @@ const TrustDialog = ({ keyId, trust, onClose }: TrustDialogProps) => (
 
 /** @param fields of a key and of its trust @returns the dialog that replaces the form @throws Problem */
 export async function createWithTrust(
-  owner: Pick<KeyOwner, 'createWithTrust' | 'get'>,
+  owner: Required<Pick<KeyOwner, 'createWithTrust' | 'get'>>,
   fields: Fields,
   onClose: () => void,
 ): Promise<VNode> {

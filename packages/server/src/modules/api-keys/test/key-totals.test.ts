@@ -35,6 +35,7 @@ onEachDatabase('a total reads a bounded number of keys, also if few of them matc
     state: '',
     now: 5,
     expiringUntil: 9,
+    hidesReserved: false,
   } as const;
   const plan = await planOf(db, (reader) => countListedKeys(reader, filter, 'key 005000', 100));
   const byIndex = {

@@ -101,6 +101,7 @@ test('the creation of a key is published with the kind of its creator, and witho
     ['account:acc_2', 'account'],
     ['key:7', 'key'],
     ['operator', 'operator'],
+    ['portal:por_1', 'portal'],
   ] as const) {
     const published = describe({ ...event, actor, action: 'api_key.created', details });
     assert.deepEqual(published, {
@@ -116,4 +117,21 @@ test('the creation of a key is published with the kind of its creator, and witho
     createdBy: 'operator',
     environment: 'test',
   });
+});
+
+test('a change on the key page is published with the person that the backend of the host stated', () => {
+  const event = { chain: 0, position: 1, mac: new Uint8Array(32), at: 0, accountId: 'acc_1', target: '42' };
+  const data = { accountId: 'acc_1', keyId: 42, nickname: 'laptop' };
+  const dataOf = (action: string, details: object) =>
+    describe({ ...event, actor: 'portal:por_1', action, details: JSON.stringify({ nickname: 'laptop', ...details }) })
+      ?.data;
+  const person = { id: 'u_7', name: 'Ada' };
+  assert.deepEqual(dataOf('api_key.deleted', { person }), { ...data, person });
+  assert.deepEqual(dataOf('api_key.previous_ended', { person: { id: 'u_7', name: null } }), {
+    ...data,
+    person: { id: 'u_7' },
+  });
+  assert.deepEqual(dataOf('api_key.created', { person }), { ...data, createdBy: 'portal', person });
+  assert.deepEqual(dataOf('api_key.rotated', { person, overlapSeconds: 0 }), { ...data, overlapSeconds: 0, person });
+  assert.deepEqual(dataOf('api_key.deleted', {}), data);
 });

@@ -1,0 +1,28 @@
+/** English sentences for error codes of the API that concern keys, and of the service in general. */
+export const keyProblems = {
+  unreachable: 'The service cannot be reached. Check your network connection and try again.',
+  unavailable: 'The service cannot reach its database. A change may have been made: check before you repeat it.',
+  overloaded: 'The server is busy. Nothing was changed.',
+  internal_error: 'An internal error occurred. Tell an administrator the request ID.',
+  too_many_in_progress: 'Too many requests are in progress. Nothing was changed.',
+  too_many_requests: 'Too many requests of this kind.',
+  too_many_creations: 'You created too many keys in a short time.',
+  too_many_changes: 'You made too many changes in a short time.',
+  key_not_found: 'This key does not exist. It may have been deleted.',
+  nickname_taken: 'Another key has this nickname. Choose another one.',
+  nickname_invalid: 'The nickname has characters that are not allowed, or is too long.',
+  invalid_request: 'The request is not valid. Correct the marked fields.',
+  scope_invalid:
+    'A scope has up to 64 visible letters, digits or signs, without spaces and quotation marks. A key has up to 32 scopes.',
+  scope_not_entitled: 'Your account cannot grant one of these scopes.',
+  reserved_scope: 'Only an administrator can grant scopes that begin with “keyreeve:”, or change a key that has one.',
+  key_leaked: 'The secret has leaked. Rotate it to use the key again.',
+  no_previous_secret: 'The previous secret has ended already.',
+  no_overlap_in_progress: 'The previous secret has ended, so the current one is the only one. Choose when it ends.',
+  key_limit_reached: 'You have the maximum number of keys. Delete one that is no longer used.',
+  not_found: 'This does not exist. It may have been deleted.',
+  body_too_large: 'You entered more than the server accepts.',
+  request_timeout: 'The request took too long to arrive. Check your network connection and try again.',
+  overlap_in_progress: 'The secret before the last rotation is still valid. Reload the page and rotate again.',
+  usage_not_kept: 'This service does not count requests.',
+};
