@@ -84,7 +84,7 @@ export const getPortalKey = {
 
 const changed = requires(
   ofPortal('changePortalKey', changeKey),
-  'Requires the capability `limit`; for the nickname alone, `create` is sufficient. Added scopes must be scopes of the session.',
+  'Requires the capability `limit`; for the nickname alone, `create` is sufficient. All `scopes` of the body must be scopes of the session.',
 );
 export const changePortalKey = {
   ...changed,
@@ -102,7 +102,7 @@ export const rotatePortalKey = {
 } as const satisfies RouteContract;
 
 export const endPortalKeyPreviousSecret = requires(
-  ofPortal('endPortalKeyPreviousSecret', endPreviousSecret, ['reserved_scope']),
+  ofPortal('endPortalKeyPreviousSecret', endPreviousSecret),
   'Requires the capability `rotate`.',
 );
 
@@ -111,10 +111,7 @@ export const getPortalKeyUsage = requires(
   'Requires the capability `read`.',
 );
 
-export const deletePortalKey = requires(
-  ofPortal('deletePortalKey', deleteKey, ['reserved_scope']),
-  'Requires the capability `delete`.',
-);
+export const deletePortalKey = requires(ofPortal('deletePortalKey', deleteKey), 'Requires the capability `delete`.');
 
 export const portalKeyRoutes = [
   createPortalKey,

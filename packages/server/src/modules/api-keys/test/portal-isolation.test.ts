@@ -105,7 +105,7 @@ test('a key with a reserved scope does not exist for a portal session', async ()
   const before = await listAuditEvents(app.db);
   for (const query of queries) {
     const { apiKeys: keys } = await listed(app, session, query);
-    assert.deepEqual(keys.map((key) => key.id).toSorted(), [id, similar.id].toSorted(), query);
+    assert.deepEqual(new Set(keys.map((key) => key.id)), new Set([id, similar.id]), query);
   }
   assert.deepEqual((await listed(app, session, '?total=true&limit=1')).total, { count: 2, isExact: true });
   const pages = [];
@@ -114,7 +114,8 @@ test('a key with a reserved scope does not exist for a portal session', async ()
     pages.push(page.apiKeys.map((key) => key.id));
     cursor = page.nextCursor;
   }
-  assert.deepEqual(pages.toSorted(), [[id], [similar.id]].toSorted(), 'one key on each page');
+  assert.deepEqual(new Set(pages.flat()), new Set([id, similar.id]));
+  assert.equal(pages.length, 2, 'one key on each page');
   await assertHidden(app, session, hidden.id, 'with a reserved scope');
   assert.deepEqual(await listAuditEvents(app.db), before);
   // Its nickname is taken.
