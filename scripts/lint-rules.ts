@@ -12,7 +12,7 @@ const modulesFolder = 'packages/server/src/modules/';
 
 /** Each module may import the modules before it in the table of ARCHITECTURE.md. A table belongs to one module. */
 const moduleRows = [
-  ...readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').matchAll(/^\| `([a-z-]+)` +\|[^|]+\|([^|]*)\|$/gm),
+  ...readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').matchAll(/^`([a-z-]+)` \|[^|\n]+\|([^|\n]*)$/gm),
 ];
 export const modules: readonly string[] = moduleRows.map(([, name = '']) => name);
 const owners = new Map(

@@ -4,7 +4,6 @@ import { errors, limitGroups, limits, type Limit } from '@keyreeve/contract';
 import { clientNames } from '../packages/server/src/app/configuration/ignored-names.ts';
 import { settings } from '../packages/server/src/app/configuration/settings.ts';
 import { chartReadme } from './chart-values.ts';
-import { withFiles } from './file-list.ts';
 import { publishedPathsFile } from './published-paths.ts';
 import { withTables } from './operating-tables.ts';
 
@@ -16,7 +15,6 @@ export function referencePages(): Readonly<Record<string, string>> {
     'docs/limits.md': limitsPage(),
     'docs/configuration.md': configurationPage(),
     'docs/operating.md': withTables(textOf('docs/operating.md')),
-    'ARCHITECTURE.md': withFiles(textOf('ARCHITECTURE.md')),
     'ops/helm/keyreeve/README.md': chartReadme(),
     // A chart reads no file outside its folder.
     'ops/helm/keyreeve/files/dashboard.json': textOf('ops/grafana/keyreeve.json'),

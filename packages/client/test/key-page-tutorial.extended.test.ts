@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import type { Browser, Frame, Page } from 'playwright-core';
+import type { Browser, Frame, Locator, Page } from 'playwright-core';
 import { buildArchive } from '../../../scripts/package-archive.ts';
 import { buildElementsPackage } from '../../../scripts/package-elements.ts';
 import type { LockFile } from '../../../scripts/package-manifest.ts';
@@ -61,19 +61,29 @@ test('the tutorial about the key page works as it stands, and prints what it sho
   const blocks = [
     variables + install,
     `${key}cp -r ../files/. .\n`,
-    start.replaceAll(/(next build|localhost)(?=$| &)/gm, `$1 >> ../next.log 2>&1`),
+    start.replaceAll(/next build|next start .*(?= &)/g, (command) => {
+      const ownPort = command.includes('start') ? ` --port ${port}` : '';
+      return `${command}${ownPort} >> ../next.log 2>&1`;
+    }),
     wait('created') + use.replace('krv_…', `"$(cat '${at('created')}')"`),
     wait('deleted') + end,
   ];
   const program = stack.use(await newProgram());
-  const person = (async (): Promise<void> => {
-    await until('the application listens', () => isOpen(`http://localhost:${port}/api-keys`));
-    await managesKeys(await open(browser, `http://localhost:${port}/api-keys`), (name, text) =>
-      writeFileSync(at(name), text),
-    );
-  })();
-  const [outputs] = await Promise.all([outputsOf(blocks, program), person]).catch((error: unknown) => {
-    throw new Error(existsSync(at('next.log')) ? readFileSync(at('next.log'), 'utf8') : 'not started', { cause: error });
+  const note: Note = (name, text) => writeFileSync(at(name), text);
+  const person = async (): Promise<void> => {
+    const url = `http://localhost:${port}/api-keys`;
+    try {
+      await until('the application listens', () => isOpen(url));
+      await managesKeys(await open(browser, url), note);
+    } catch (error) {
+      // Otherwise, the terminal waits.
+      for (const name of ['created', 'deleted'] as const) note(name, '');
+      throw error;
+    }
+  };
+  const [outputs] = await Promise.all([outputsOf(blocks, program), person()]).catch((error: unknown) => {
+    t.diagnostic(existsSync(at('next.log')) ? readFileSync(at('next.log'), 'utf8') : 'the application was not built');
+    throw error;
   });
   assert.deepEqual([outputs[3]?.trim(), outputs[4]?.trim()], ['200', '401']);
   assert.deepEqual(
@@ -93,4 +103,45 @@ async function open(browser: Browser, url: string): Promise<Page> {
   const opened = await context.newPage();
   await opened.goto(url);
   return opened;
+}
+
+/** For the terminal. */
+type Note = (name: 'created' | 'deleted', text: string) => void;
+
+/** A person creates a key in the frame, uses it, and deletes it. @param note what the person has done, for the terminal */
+async function managesKeys(host: Page, note: Note): Promise<void> {
+  const find = (): Frame | undefined => host.frames().find((each) => each.url().includes('/portal/'));
+  await until('the key page is in the frame', () => find() !== undefined);
+  const frame = find()!;
+  await frame.getByRole('button', { name: 'Create key' }).first().click();
+  const dialog = frame.getByRole('dialog');
+  await dialog.getByLabel('Nickname').fill('from the page');
+  const secret = dialog.getByRole('textbox', { name: 'Secret' });
+  await press(dialog, 'Create key', () => secret.isVisible());
+  const key = await secret.inputValue();
+  assert.match(key, /^krv_\w{49}$/);
+  note('created', key);
+  await dialog.getByLabel('I have stored it').check();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await frame.getByText('from the page', { exact: true }).click();
+  await frame.getByRole('button', { name: 'Delete key' }).click();
+  const nickname = dialog.getByLabel('Type the nickname to confirm');
+  const isDeleted = async (): Promise<boolean> => {
+    if (await nickname.isVisible()) await nickname.fill('from the page');
+    return !(await dialog.isVisible());
+  };
+  await press(dialog, 'Delete key', isDeleted);
+  await frame.getByText(/^Rejected since/).first().waitFor();
+  note('deleted', '');
+}
+
+/** The second step of an operation accepts nothing in its first moment: the person presses again. */
+async function press(dialog: Locator, name: string, isDone: () => Promise<boolean>): Promise<void> {
+  const button = dialog.getByRole('button', { name, exact: true });
+  await until(`“${name}” is accepted`, async () => {
+    if (await isDone()) return true;
+    if ((await button.isVisible()) && (await button.isEnabled()))
+      await button.dispatchEvent('click').catch(() => undefined);
+    return false;
+  });
 }

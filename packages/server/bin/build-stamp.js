@@ -57,6 +57,8 @@ export const builds = {
       'client/README.md',
       'python/README.md',
       'go/README.md',
+      'elements/README.md',
+      'elements/examples/README.md',
       'python/examples',
       'go/examples/acme',
       '../bench/RESULTS.md',

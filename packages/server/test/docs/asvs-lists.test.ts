@@ -11,14 +11,9 @@ const page = read('docs/asvs.md');
 /** The cells of each row of the last table below a heading. */
 function rowsBelow(heading: string): string[][] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const table = section.split(/^\| ---.*$/m).at(-1) ?? '';
-  const lines = table.split('\n').filter((line) => line.startsWith('|'));
-  return lines.map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+  const table = section.split(/^--- \|.*$/m).at(-1) ?? '';
+  const lines = table.split('\n').filter((line) => line.includes(' | '));
+  return lines.map((line) => line.split('|').map((cell) => cell.trim()));
 }
 
 const codesOf = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Environment } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
-import { assertShownJson, runPage, type PageRun } from './shell-blocks.ts';
+import { assertShownJson, readPage, runPage, shellBlocks, type PageRun } from './shell-blocks.ts';
 
 /** The value that the page shows. */
 const settingOf = (name: string) => (page: string) => ({
@@ -84,17 +84,37 @@ function assertServiceAccounts(run: PageRun): void {
   assert.match(outputOf('service-account list'), /^Changed [^]*^Deleted service account acc_\w+\.\n$/m);
 }
 
+function assertKeyPage(run: PageRun): void {
+  const { outputs, outputOf } = run;
+  assert.doesNotMatch(outputs.join(''), /\/problems\//);
+  assertShownJson(run, 1);
+  assert.equal(outputOf('-X DELETE').trim(), '204');
+}
+
+/** They create the management key of a backend, and the service account of a customer. */
+const backendBlocks = shellBlocks(readPage('docs/service-accounts.md'))
+  .filter((block) => /BACKEND=|"externalId":"tenant_182"/.test(block))
+  .slice(0, 2);
+
 type Settings = (page: string) => Environment;
 
-const pages: readonly (readonly [name: string, check: (run: PageRun) => void, settings?: Settings])[] = [
+type FeaturePage = readonly [
+  name: string,
+  check: (run: PageRun) => void,
+  settings?: Settings | undefined,
+  earlier?: readonly string[],
+];
+
+const pages: readonly FeaturePage[] = [
   ['api-keys', assertApiKeys],
   ['environments', assertEnvironments, settingOf('KEYREEVE_ENVIRONMENTS')],
+  ['key-page', assertKeyPage, undefined, backendBlocks],
   ['leaks', assertLeaks, () => ({ KEYREEVE_LEAK_REPORTS: 'on' })],
   ['scopes', assertScopes, settingOf('KEYREEVE_SCOPES')],
   ['service-accounts', assertServiceAccounts],
 ];
 
-for (const [name, check, settings] of pages)
+for (const [name, check, settings, earlier] of pages)
   test(`each block of docs/${name}.md works as it stands, and prints what the page shows`, async (t) => {
-    if (hasCurl(t)) check(await runPage(`docs/${name}.md`, settings));
+    if (hasCurl(t)) check(await runPage(`docs/${name}.md`, settings, earlier));
   });

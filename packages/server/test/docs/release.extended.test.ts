@@ -35,12 +35,15 @@ test(
     commit(root);
     symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
     // Not in the commit.
-    for (const name of ['server', 'client', 'elements', 'otel']) write(root, `packages/${name}/src/local.ts`, 'export {};');
+    for (const name of ['server', 'client', 'elements', 'otel'])
+      write(root, `packages/${name}/src/local.ts`, 'export {};');
     write(root, 'packages/python/src/keyreeve/local.py', '');
     const release = join(folder.path, 'release');
     writeRelease(root, release);
 
-    const names = ['keyreeve', 'keyreeve-client', 'keyreeve-elements', 'keyreeve-otel'].map((name) => `${name}-${version}`);
+    const names = ['keyreeve', 'keyreeve-client', 'keyreeve-elements', 'keyreeve-otel'].map(
+      (name) => `${name}-${version}`,
+    );
     const wheel = `keyreeve-${pythonVersion(version)}-py3-none-any.whl`;
     const sources = `keyreeve-${pythonVersion(version)}.tar.gz`;
     const go = `keyreeve-go-v${version}.tar.gz`;

@@ -53,12 +53,20 @@ export interface PageRun {
   readonly outputOf: (text: string) => string;
 }
 
-/** Runs the blocks of a page in a service of its own. @param settings of the service, which the blocks that start it set */
-export async function runPage(path: string, settings: (page: string) => Environment = () => ({})): Promise<PageRun> {
+/**
+ * Runs the blocks of a page in a service of its own.
+ * @param settings of the service, which the blocks that start it set
+ * @param earlier blocks of another page, which this one continues
+ */
+export async function runPage(
+  path: string,
+  settings: (page: string) => Environment = () => ({}),
+  earlier: readonly string[] = [],
+): Promise<PageRun> {
   const page = readPage(path);
   const blocks = shellBlocks(page).filter((block) => !block.endsWith(' npm start\n'));
   await using program = await newProgram(settings(page));
-  const outputs = await outputsOf(blocks, program);
+  const outputs = (await outputsOf([...earlier, ...blocks], program)).slice(earlier.length);
   assert.equal(outputs.length, blocks.length);
   const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
   return { page, blocks, outputs, outputOf };

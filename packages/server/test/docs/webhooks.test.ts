@@ -43,6 +43,6 @@ for (const [index, code] of examples.entries()) {
 
 test('there are two examples, and the table has every type once', () => {
   assert.equal(examples.length, 2);
-  const types = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(([, type = '']) => type);
+  const types = [...page.matchAll(/^`([a-z_]+\.[a-z_]+)` \|/gm)].map(([, type = '']) => type);
   assert.deepEqual(types.toSorted(), [...webhookEvents, 'webhook.test'].toSorted());
 });
