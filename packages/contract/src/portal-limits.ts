@@ -10,7 +10,7 @@ export const portalLimits = {
   ),
   portalSessionsMax: limit(
     100,
-    'Open portal sessions of one service account. One more ends another: first one whose token is not used, then one of the same person, each time the oldest.',
+    'Open portal sessions of one service account. One more ends another, unused ones first.',
     'portal_session_ended',
   ),
   portalSessionsPerHourMax: limit(
