@@ -31,6 +31,7 @@ export const builds = {
       'console/src',
       'elements/build.ts',
       'elements/src',
+      'elements/tsconfig.json',
       'server/src/http/tokens.css',
       'go/README.md',
       '../docs/verification.md',
