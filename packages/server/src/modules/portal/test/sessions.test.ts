@@ -80,7 +80,7 @@ testOnBoth('a token becomes the secret of a session with what the backend has st
   for (const text of [tokenOf(session), secret]) assert.ok(!app.logLines.some((line) => line.includes(text)));
 });
 
-testOnBoth('every token that does not work gets the same response, and causes no write', async () => {
+testOnBoth('every token that does not work gets the same response', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
   const used = await backend.create();
