@@ -12,7 +12,7 @@ import type { Report } from '../server/revocation-check/report.ts';
 import { runRevocationCheck, type RunResult } from '../server/revocation-check/run.ts';
 import { Workload } from '../server/revocation-check/workload.ts';
 import { systemClock } from '../server/src/foundation/clock.ts';
-import { issuersByOperator, programsByOperator } from '../server/src/cli/canaries.ts';
+import { issuersByOperator, programsByOperator, serviceAccountsByOperator } from '../server/src/cli/canaries.ts';
 import { countKeyDeletions } from '../server/src/modules/audit/audit.ts';
 import { FakeClock } from '../server/test-kit/fake-clock.ts';
 import { awaited } from '../server/test-kit/until.ts';
@@ -120,6 +120,7 @@ function canariesOf({ service: { services }, db }: TestApp): Canaries {
     catalogue: undefined,
     issuers: issuersByOperator(services.issuers),
     programs: programsByOperator(services.programs),
+    serviceAccounts: serviceAccountsByOperator(services),
   });
 }
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { IssuerChangeBody, NewIssuerBody } from '@keyreeve/contract';
 import { generatePassword, type Accounts } from '../src/modules/accounts/accounts.ts';
 import type { ApiKeys } from '../src/modules/api-keys/api-keys.ts';
-import { verifyScope } from '../src/modules/api-keys/scopes.ts';
+import { manageScope, verifyScope } from '../src/modules/api-keys/scopes.ts';
 import type { Principal } from '../src/foundation/principal.ts';
 import { randomBase62 } from '../src/foundation/crypto/secret.ts';
 import { DomainError } from '../src/foundation/errors.ts';
@@ -55,6 +55,22 @@ export interface ProgramChanges {
   readonly remove: (id: string) => Promise<boolean>;
 }
 
+/** A backend with a management key and a service account. */
+export interface CanaryTenant {
+  readonly account: CanaryAccount;
+  readonly key: CanaryKey;
+  readonly serviceAccountId: string;
+  readonly externalId: string;
+}
+
+/** Changes of service accounts, in the database. @throws DomainError; the outcome may be unknown */
+export interface ServiceAccountChanges {
+  /** @returns its id */
+  readonly create: (creatorId: string, externalId: string) => Promise<string>;
+  /** If it exists. */
+  readonly remove: (creatorId: string, externalId: string) => Promise<void>;
+}
+
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
@@ -69,6 +85,7 @@ export interface CanariesOptions {
   readonly catalogue: CatalogueChanges | undefined;
   readonly issuers: IssuerChanges;
   readonly programs: ProgramChanges;
+  readonly serviceAccounts: ServiceAccountChanges;
 }
 
 const operator: Principal = { kind: 'operator' };
@@ -81,6 +98,8 @@ export class Canaries {
   readonly #issuers = new Map<string, number>();
   /** Ids. Includes programs whose addition failed: without a response they may exist. */
   readonly #programs = new Set<string>();
+  /** External id → creator. Includes service accounts whose creation failed: without a response they may exist. */
+  readonly #tenants = new Map<string, string>();
   /** Names of the catalogue. */
   readonly #scopes = new Set<string>();
   #nicknames = 0;
@@ -162,6 +181,25 @@ export class Canaries {
     return { id, secret: secret.reveal(), accountId, kind: 'caller' };
   }
 
+  /** @throws DomainError */
+  async newTenant(): Promise<CanaryTenant> {
+    const account = await this.newAccount();
+    const request = { nickname: this.newNickname(), scopes: [manageScope] };
+    const { id, secret } = await this.#options.apiKeys.create(operator, account.id, request);
+    const externalId = `canary ${randomBase62(16)}`;
+    this.#tenants.set(externalId, account.id);
+    const serviceAccountId = await this.#options.serviceAccounts.create(account.id, externalId);
+    const key: CanaryKey = { id, secret: secret.reveal(), accountId: account.id, kind: 'created' };
+    return { account, key, serviceAccountId, externalId };
+  }
+
+  /** The service account, if it exists. @throws DomainError */
+  async removeTenant(externalId: string): Promise<void> {
+    const creatorId = this.#tenants.get(externalId);
+    if (creatorId !== undefined) await this.#options.serviceAccounts.remove(creatorId, externalId);
+    this.#tenants.delete(externalId);
+  }
+
   /** @returns undefined if the import rejects the key @throws DomainError */
   async importKey(accountId: string): Promise<CanaryKey | undefined> {
     const { apiKeys, importKey } = this.#options;
@@ -189,8 +227,16 @@ export class Canaries {
     }
   }
 
-  /** @returns the email addresses of the accounts, the URLs of the issuers, and the names of scopes and programs, that could not be removed */
+  /** @returns the email addresses of the accounts, the URLs of the issuers, the names of scopes and programs, and the external ids of service accounts, that could not be removed */
   async removeAll(): Promise<readonly string[]> {
+    // Before their creators, by which they are found.
+    for (const externalId of this.#tenants.keys()) {
+      try {
+        await this.removeTenant(externalId);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+      }
+    }
     for (const email of this.#emails) {
       try {
         const { accounts } = this.#options;
@@ -222,6 +268,6 @@ export class Canaries {
         if (!(error instanceof DomainError)) throw error;
       }
     }
-    return [...this.#emails, ...this.#issuers.keys(), ...this.#scopes, ...this.#programs];
+    return [...this.#emails, ...this.#issuers.keys(), ...this.#scopes, ...this.#programs, ...this.#tenants.keys()];
   }
 }

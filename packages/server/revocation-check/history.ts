@@ -63,8 +63,8 @@ export interface Change {
 }
 
 /**
- * What a request changes of a key, of all keys with a scope, that trust an issuer or that a program made, or of a request of a
- * program; `widened`: it only adds rights again.
+ * What a request changes of a key, of all keys with a scope, that trust an issuer or that a program made, of a request of a
+ * program, or of portal sessions; `widened`: it only adds rights again.
  */
 export type KeyChangeKind =
   | 'disabled'
@@ -80,6 +80,7 @@ export type KeyChangeKind =
   | 'issuerRefreshed'
   | 'programRemoved'
   | 'approvalDenied'
+  | 'portalSessionEnded'
   | 'leaked'
   | 'entitlement'
   | 'scopeMarked'

@@ -21,6 +21,7 @@ export const noKeyChanges: KeyChangeCounts = {
   issuerRefreshed: 0,
   programRemoved: 0,
   approvalDenied: 0,
+  portalSessionEnded: 0,
   leaked: 0,
   entitlement: 0,
   scopeMarked: 0,

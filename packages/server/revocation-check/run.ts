@@ -92,6 +92,7 @@ function gapOf(report: Report, instances: RunResult['instances'], { importsKeys,
   if (narrowingsIn(keyChanges) === 0) return 'no change that removes rights of a key was acknowledged';
   if (keyChanges.issuerRemoved === 0) return 'no issuer was removed';
   if (keyChanges.programRemoved === 0) return 'no program was removed';
+  if (keyChanges.portalSessionEnded === 0) return 'no portal session was ended';
   if (catalogue && keyChanges.entitlement === 0) return 'no entitlement was removed';
   if (catalogue && keyChanges.scopeMarked + keyChanges.scopeDeleted === 0) return 'no scope was marked or deleted';
   if (verifications.accepted === 0) return 'no verification was accepted';

@@ -21,6 +21,7 @@ import { KeySource } from './key-source.ts';
 import { reportLeak } from './leak-report.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import { runProgramScenario } from './program-scenario.ts';
+import { runPortalScenario } from './portal-scenario.ts';
 import { runPublicKeyScenario } from './public-key-scenario.ts';
 import type { Report } from './report.ts';
 import { clientIpOfProbes } from './scenario-key.ts';
@@ -59,6 +60,14 @@ export interface WorkloadRunOptions {
 /** Half of the keys of a deletion scenario are of a kind that no endpoint creates. */
 const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
 const timeoutMsDefault = 10_000;
+/** With few verifications in progress. */
+const changingScenarios: readonly Scenario[] = [
+  runPublicKeyScenario,
+  runTrustScenario,
+  runIssuerScenario,
+  runProgramScenario,
+  runPortalScenario,
+];
 const loopsPerScenario = 4;
 const narrowingLoops = 2;
 /** Each change is verified everywhere as well. */
@@ -151,8 +160,8 @@ export class Workload {
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
       runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
       runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
-      ...[runPublicKeyScenario, runTrustScenario, runIssuerScenario, runProgramScenario, ...this.#moreScenarios].map(
-        (run) => run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
+      ...[...changingScenarios, ...this.#moreScenarios].map((run) =>
+        run({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       ),
       ...(this.#canaries.catalogue ? [runEntitlementScenario, runDeclaredScopeScenario] : []).map((run) =>
         run({ ...options, loops: 1, probesMax: narrowingProbesMax }),

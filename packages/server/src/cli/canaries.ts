@@ -9,13 +9,22 @@ import {
   type CatalogueChanges,
   type IssuerChanges,
   type ProgramChanges,
+  type ServiceAccountChanges,
 } from '../../revocation-check/canaries.ts';
 import type { Programs } from '../modules/programs/programs.ts';
 import { operator, type CommandContext } from './session.ts';
 
 export type CanariesContext = Pick<
   CommandContext,
-  'accounts' | 'apiKeys' | 'config' | 'entitlements' | 'installation' | 'issuers' | 'programs' | 'scopeCatalogue'
+  | 'accounts'
+  | 'apiKeys'
+  | 'config'
+  | 'entitlements'
+  | 'installation'
+  | 'issuers'
+  | 'programs'
+  | 'scopeCatalogue'
+  | 'serviceAccounts'
 >;
 
 const description = 'Of keyreeve prove-revocation';
@@ -52,6 +61,7 @@ export function canariesOf(
     catalogue: config.scopes === 'catalogue' ? catalogue : undefined,
     issuers,
     programs,
+    serviceAccounts: serviceAccountsByOperator(context),
   });
 }
 
@@ -87,5 +97,18 @@ export const programsByOperator = (programs: Programs): ProgramChanges => ({
       if (error instanceof DomainError && error.code === 'program_not_found') return false;
       throw error;
     }
+  },
+});
+
+export const serviceAccountsByOperator = ({
+  accounts,
+  serviceAccounts,
+}: Pick<CanariesContext, 'accounts' | 'serviceAccounts'>): ServiceAccountChanges => ({
+  create: async (creatorId, externalId) =>
+    (await serviceAccounts.create(operator, creatorId, { name: externalId, externalId })).id,
+  remove: async (creatorId, externalId) => {
+    const creator = { kind: 'account', accountId: creatorId, sessionId: '' } as const;
+    const { serviceAccounts: found } = await serviceAccounts.page(creator, { externalId });
+    for (const { id } of found) await accounts.delete(operator, id);
   },
 });

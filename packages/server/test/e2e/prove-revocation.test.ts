@@ -35,9 +35,24 @@ testOnEach('the check passes on two correct instances', async () => {
   assert.deepEqual([created + caller, imported], [acknowledged, 0]);
   // Each deletion is followed by verifications at both instances by seven methods.
   assert.ok(afterRevocation >= acknowledged * 14, `${afterRevocation} after a revocation`);
-  const { publicKeyEnded, trustEnded, issuerNarrowed, issuerRemoved, programRemoved, approvalDenied } =
-    report.keyChanges;
-  const counts = [publicKeyEnded, trustEnded, issuerNarrowed, issuerRemoved, programRemoved, approvalDenied];
+  const {
+    publicKeyEnded,
+    trustEnded,
+    issuerNarrowed,
+    issuerRemoved,
+    programRemoved,
+    approvalDenied,
+    portalSessionEnded,
+  } = report.keyChanges;
+  const counts = [
+    publicKeyEnded,
+    trustEnded,
+    issuerNarrowed,
+    issuerRemoved,
+    programRemoved,
+    approvalDenied,
+    portalSessionEnded,
+  ];
   assert.ok(
     counts.every((count) => count > 0),
     JSON.stringify(report.keyChanges),

@@ -11,7 +11,7 @@ import { mutants } from './mutants.ts';
 
 /**
  * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database,
- * changes of keys, issuers, programs, and the scope catalogue.
+ * changes of keys, issuers, programs, portal sessions, and the scope catalogue.
  */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
@@ -33,6 +33,8 @@ const selected = [
   'a token that two instances may use once each',
   'a poll that does not read the request again under its lock',
   'a removal of a program that deletes its keys first',
+  'a cache of portal sessions, of 2 s',
+  'an end of a portal session that is only recorded',
   'a client IP that is the leftmost entry of X-Forwarded-For',
   'a cache of the scopes that the catalogue withholds from a key, of 2 s',
   'a removal of an entitlement whose response precedes a group commit of 100 ms (embedded)',

@@ -21,6 +21,7 @@ import {
 } from './mutant-edits.ts';
 import { issuerMutants } from './issuer-mutants.ts';
 import { narrowingMutants } from './narrowing-mutants.ts';
+import { portalMutants } from './portal-mutants.ts';
 import { programMutants } from './program-mutants.ts';
 import { verifierMutants } from './verifier-mutants.ts';
 
@@ -351,4 +352,5 @@ export const mutants: readonly Mutant[] = [
   ...narrowingMutants,
   ...issuerMutants,
   ...programMutants,
+  ...portalMutants,
 ];
