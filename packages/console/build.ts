@@ -84,6 +84,7 @@ function buildKeyPage(folder: string): void {
     join(folder, 'index.html'),
     page.replaceAll(comments, '').replace('<script type="module"', (script) => links.join('') + script),
   );
+  cpSync(join(source, 'static'), folder, { recursive: true });
   writeFileSync(join(folder, 'keys.js'), buildElement());
 }
 

@@ -23,12 +23,12 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
 }
 
 /** @returns a line for each element that violates a rule */
-export const findViolations = (page: Page): Promise<string[]> => run(page, tags);
+export const findViolations = (page: Pick<Page, 'evaluate'>): Promise<string[]> => run(page, tags);
 
 /** The same for the rules about colours only. */
-export const findUnreadable = (page: Page): Promise<string[]> => run(page, colorRules);
+export const findUnreadable = (page: Pick<Page, 'evaluate'>): Promise<string[]> => run(page, colorRules);
 
-async function run(page: Page, runOnly: readonly string[]): Promise<string[]> {
+async function run(page: Pick<Page, 'evaluate'>, runOnly: readonly string[]): Promise<string[]> {
   // Evaluated by the browser's debugger, so it works under the page's policy.
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(library);
   const violations = (await page.evaluate(

@@ -26,4 +26,4 @@ const inspect = `(() => {
 })()`;
 
 /** @returns the elements that are wider than the window */
-export const findOverflow = (page: Page): Promise<string[]> => page.evaluate(inspect);
+export const findOverflow = (page: Pick<Page, 'evaluate'>): Promise<string[]> => page.evaluate(inspect);

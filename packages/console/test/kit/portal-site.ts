@@ -25,6 +25,8 @@ export interface HostedPage extends AsyncDisposable {
   /** Loads the host page, and waits for the data of the key page. */
   readonly load: () => Promise<void>;
   readonly settle: () => Promise<void>;
+  /** Waits until the newest frame shows the text. */
+  readonly shows: (text: string) => Promise<void>;
 }
 
 export interface HostedOptions extends ContextOptions {
@@ -62,6 +64,7 @@ export async function openHosted(
   const visitor = await site.open(context);
   visitor.expect(new RegExp(`^foreign request: ${host.origin()}/`), /^foreign request: data:/);
   const { page } = visitor;
+  page.setDefaultTimeout(8_000); // DEV
   // The shadow root of the element is closed, so no locator of the page finds the frame.
   const find = (): Frame | undefined =>
     page.frames().findLast((frame) => frame.url().startsWith(`${site.origin}/portal/`));
@@ -92,6 +95,16 @@ export async function openHosted(
       await settle();
     },
     settle,
+    shows: (text) =>
+      // A frame that the element removes meanwhile is an error.
+      until(`the frame shows “${text}”`, async () =>
+        Boolean(
+          await find()
+            ?.getByText(text)
+            .count()
+            .catch(() => 0),
+        ),
+      ),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };
 }
