@@ -32,14 +32,12 @@ function defineKeys(): void {
 
       connectedCallback(): void {
         addEventListener('message', this.#receive);
-        this.#load();
+        // The browser loads the frame of an element that has moved.
+        if (!this.#frame) this.#load();
       }
 
       disconnectedCallback(): void {
         removeEventListener('message', this.#receive);
-        clearTimeout(this.#rest);
-        this.#frame?.remove();
-        this.#frame = this.#origin = undefined;
       }
 
       attributeChangedCallback(name: string, before: string | null, now: string | null): void {

@@ -200,6 +200,24 @@ test('messages of other windows, of other origins, of other forms and before the
   ]);
 });
 
+test('a page of the origin of the host is not taken for the key page', async (t) => {
+  await using at = await open(t, '');
+  if (!at) return;
+  const { page, host, keys } = at;
+  await page.evaluate(`customElements.whenDefined('keyreeve-keys')`);
+  const src = `${host}/elsewhere?next=${encodeURIComponent(`${keys}/portal/por_1`)}`;
+  await page.evaluate(`(() => {
+    const keys = document.createElement('keyreeve-keys');
+    keys.setAttribute('src', ${JSON.stringify(src)});
+    document.body.append(keys);
+  })()`);
+  const frame = await at.frame();
+  await send(frame, message('ready'));
+  await send(frame, message('created', { keyId: 1 }));
+  await until('the event has arrived', async () => ((await page.evaluate('events.length')) as number) > 0);
+  assert.deepEqual(await page.evaluate('events'), [['created', { keyId: 1 }, false]]);
+});
+
 test('a page that asks for a new session gets one in 10 seconds at most, unless a listener prevents it', async (t) => {
   await using at = await open(t, `<keyreeve-keys src="/frame"></keyreeve-keys>`, true);
   if (!at) return;

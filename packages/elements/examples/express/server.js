@@ -52,4 +52,5 @@ app.use((error, _request, response, next) => {
   console.error(error.code, error.message);
   response.status(503).send('The API keys are not available. Reload the page later.');
 });
-app.listen(Number(PORT), () => console.log(`listening on ${origin}`));
+// Only this machine reaches it, because every request is accepted as DEMO_PERSON.
+app.listen(Number(PORT), 'localhost', () => console.log(`listening on ${origin}`));

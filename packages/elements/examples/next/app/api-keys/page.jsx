@@ -4,7 +4,7 @@ import { Keys } from './keys.jsx';
 export default function Page() {
   return (
     <main>
-      <h1>API keys</h1>
+      <h1>Settings</h1>
       <Keys />
     </main>
   );
