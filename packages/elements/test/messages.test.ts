@@ -71,16 +71,22 @@ test('each message of the schema is accepted as a structured copy, in its direct
   assert.equal(parsePageMessage(bare), bare);
 });
 
-test('a message with a further, missing, inherited or computed member, or of a class, is rejected', { tags: ['asvs:3.5.5'] }, () => {
-  for (const message of pageMessages)
-    for (const other of inOtherShapes(message)) assert.equal(parsePageMessage(other), undefined, JSON.stringify(other));
-  for (const message of looks)
-    for (const other of inOtherShapes(message)) assert.equal(parseLookMessage(other), undefined, JSON.stringify(other));
-  for (const data of [undefined, null, true, 1, 'ready', '', Symbol('ready'), 1n, [], {}, new Date(0)]) {
-    assert.equal(parsePageMessage(data), undefined);
-    assert.equal(parseLookMessage(data), undefined);
-  }
-});
+test(
+  'a message with a further, missing, inherited or computed member, or of a class, is rejected',
+  { tags: ['asvs:3.5.5'] },
+  () => {
+    for (const message of pageMessages)
+      for (const other of inOtherShapes(message))
+        assert.equal(parsePageMessage(other), undefined, JSON.stringify(other));
+    for (const message of looks)
+      for (const other of inOtherShapes(message))
+        assert.equal(parseLookMessage(other), undefined, JSON.stringify(other));
+    for (const data of [undefined, null, true, 1, 'ready', '', Symbol('ready'), 1n, [], {}, new Date(0)]) {
+      assert.equal(parsePageMessage(data), undefined);
+      assert.equal(parseLookMessage(data), undefined);
+    }
+  },
+);
 
 test('values outside their bounds are rejected', () => {
   const rejectedOfPage = [
