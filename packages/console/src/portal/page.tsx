@@ -18,8 +18,9 @@ import { basePath } from '../root.ts';
 import { config } from '../session-state.ts';
 import { text, textsVersion } from '../text/text.ts';
 import type { Host } from './host.ts';
+import { keepPlacesApart } from './keep-apart.ts';
 import { keyIdOf, keysOfPortal } from './owner.ts';
-import { portalSession } from './session.ts';
+import { portalSession, returnUrl } from './session.ts';
 import { portalText } from './texts.ts';
 
 /** For how long the second step of an operation accepts nothing. */
@@ -42,7 +43,12 @@ interface KeyPageProps {
   readonly navigation: Signal<Navigation>;
 }
 
-const rules = { pauseMs: secondStepPauseMs, now: () => performance.now(), focusesCopy: false };
+const rules = {
+  pauseMs: secondStepPauseMs,
+  now: () => performance.now(),
+  keepApart: keepPlacesApart,
+  focusesCopy: false,
+};
 
 /** Another language renders everything again. */
 export const PortalPage = (props: KeyPageProps) => (
@@ -128,7 +134,7 @@ const Header = () => (
 );
 
 const ReturnLink = () => {
-  const url = portalSession.value?.returnUrl;
+  const url = returnUrl();
   return url ? (
     <a class="button" href={url}>
       {portalText.back(new URL(url).host)}
