@@ -98,7 +98,7 @@ const product = {
 };
 
 async function takeKeyPage(site: ConsoleSite, path: string): Promise<void> {
-  await using hosted = await openHosted(site, { width: 1280, height: 800, attributes: product.look });
+  await using hosted = await openHosted(site, { width: 1400, height: 700, attributes: product.look });
   await seed(site.app, hosted.backend.serviceId);
   const { page } = hosted;
   await hosted.load();
