@@ -51,7 +51,7 @@ def new_session(person: dict[str, str]) -> str:
 
 @app.get("/")
 def page() -> Response:
-    policy = f"default-src 'self'; script-src {URL}; frame-src 'self' {URL}"
+    policy = f"default-src 'self'; script-src {URL}; style-src 'unsafe-inline'; frame-src 'self' {URL}"
     return HTMLResponse(PAGE, headers={"Content-Security-Policy": policy})
 
 

@@ -4,5 +4,5 @@
 import '@keyreeve/elements';
 
 export function Keys() {
-  return <keyreeve-keys src="/api-keys/frame" />;
+  return <keyreeve-keys src="/api-keys/frame" style={{ display: 'block', minHeight: '36rem' }} />;
 }
