@@ -101,7 +101,8 @@ export class Host implements AsyncDisposable {
     const backend = await newPortalBackend(installation.app);
     const server = stack.use(
       await WebServer.start(async ({ url = '', headers }, response) => {
-        if (url === address) return host.#redirect(headers['sec-fetch-dest'], headers['sec-fetch-site'], response);
+        if (url.split('?')[0] === address)
+          return host.#redirect(headers['sec-fetch-dest'], headers['sec-fetch-site'], response);
         if (url === '/events.js') return sendScript(response, events);
         if (url === '/hostile.js') return sendScript(response, hostileScript());
         if (url === '/style.css')

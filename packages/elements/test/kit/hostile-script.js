@@ -32,9 +32,9 @@ for (const name of ['src', 'contentWindow']) {
     }),
   });
 }
-const events =
+const eventTypes =
   'message messageerror copy cut paste beforeinput input keydown keyup pointerdown selectionchange focusin error load securitypolicyviolation hashchange popstate storage created rotated changed deleted ended';
-for (const type of events.split(' '))
+for (const type of eventTypes.split(' '))
   addEventListener(
     type,
     (event) => {
@@ -130,15 +130,13 @@ window.fetchAddress = async (address) => {
     ['iframe', 'src', { sandbox: 'allow-scripts allow-same-origin' }],
     ['iframe', 'src', { loading: 'eager', name: 'stolen' }],
   ])
-    await attempt(tag, async () => {
-      const element = Object.assign(document.createElement(tag), more, { [name]: address });
-      const outcome = await new Promise((resolve) => {
-        for (const type of ['load', 'error']) element.addEventListener(type, () => resolve(type));
-        // A policy of the page blocks some of these without an event.
-        addEventListener('securitypolicyviolation', () => resolve('blocked'), { once: true });
-        document.body.append(element);
-      });
-      return [outcome, element.contentDocument?.documentElement.outerHTML];
+    await attempt(tag, () => {
+      const element = Object.assign(document.createElement(tag), more, { [name]: `${address}?${tag}` });
+      for (const type of ['load', 'error'])
+        element.addEventListener(type, () => {
+          void attempt(tag, () => [type, element.contentDocument?.documentElement.outerHTML]);
+        });
+      document.body.append(element);
     });
   navigator.sendBeacon(address);
 };
