@@ -37,7 +37,10 @@ export async function redeem(token: string): Promise<void> {
   update(state);
   if (state.display === 'page') history.replaceState({ returnUrl: state.returnUrl }, '');
   watchOutages(async () => {
-    await refresh();
+    // A response about the end of the session is a response.
+    await refresh().catch((error: unknown) => {
+      if (!hasEnded.peek()) throw error;
+    });
     return () => undefined;
   });
   effect(watchExpiry);
