@@ -22,7 +22,7 @@ export function portalDataOf(body: NewPortalSessionBody, ownOrigins: OwnOrigins)
     ...(scopes && { scopes }),
     ...(person && { person: personOf(person) }),
     ...(origin !== undefined && { origin }),
-    ...(returnUrl !== undefined && { returnUrl: returnUrlOf(returnUrl, origin) }),
+    ...(returnUrl !== undefined && { returnUrl: returnUrlOf(returnUrl, origin, ownOrigins) }),
   };
 }
 
@@ -32,6 +32,8 @@ export function portalDataOf(body: NewPortalSessionBody, ownOrigins: OwnOrigins)
  */
 const originPattern = /^https?:\/\/[a-z0-9_.-]+(?::[0-9]{1,5})?$/;
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
+const notOwn =
+  'Expected another origin than those of this service: the scripts of a page of the same origin could read the key page.';
 const secure = '`https`, or `http` of `localhost`, `127.0.0.1` or `[::1]`';
 
 /** @throws DomainError `invalid_request` */
@@ -44,21 +46,18 @@ function assertOrigin(text: string, ownOrigins: OwnOrigins): void {
       { code: 'wrong_form' },
     );
   if (!isSecure(url)) throw invalidAt('/origin', `Expected ${secure}.`, { code: 'wrong_form' });
-  if (ownOrigins.includes(text))
-    throw invalidAt(
-      '/origin',
-      'Expected another origin than those of this service: the scripts of a page of the same origin could read the key page.',
-    );
+  if (ownOrigins.includes(text)) throw invalidAt('/origin', notOwn);
 }
 
 /** @returns the URL as browsers write it @throws DomainError `invalid_request` */
-function returnUrlOf(text: string, origin: string | undefined): string {
+function returnUrlOf(text: string, origin: string | undefined, ownOrigins: OwnOrigins): string {
   const url = URL.parse(text);
   if (!url || !isSecure(url))
     throw invalidAt('/returnUrl', `Expected an absolute URL with ${secure}.`, { code: 'wrong_form' });
   if (url.username !== '' || url.password !== '')
     throw invalidAt('/returnUrl', 'Expected a URL without a user name and a password.', { code: 'wrong_form' });
   if (origin !== undefined && url.origin !== origin) throw invalidAt('/returnUrl', 'Expected a URL of `origin`.');
+  if (ownOrigins.includes(url.origin)) throw invalidAt('/returnUrl', notOwn);
   if (url.href.length > limits.portalReturnUrlCharsMax)
     throw invalidAt(
       '/returnUrl',

@@ -79,6 +79,8 @@ nodeTest('the address to return to is absolute, secure and of the origin', () =>
   assert.equal(check({ origin, returnUrl: 'https://APP.example.com/a b?c#d' }).returnUrl, `${origin}/a%20b?c#d`);
   const { origin: none, returnUrl } = check({ returnUrl: 'http://localhost:3000' });
   assert.deepEqual([none, returnUrl], [undefined, 'http://localhost:3000/']);
+  for (const origin of own)
+    assert.throws(() => check({ returnUrl: `${origin}/settings` }), pointsTo('/returnUrl'), origin);
   assert.throws(() => check({}), pointsTo('/origin'));
 });
 
