@@ -132,7 +132,7 @@ async function managesKeys(host: Page, note: Note): Promise<void> {
   };
   await press(dialog, 'Delete key', isDeleted);
   await frame
-    .getByText(/^Rejected since/)
+    .getByText(/Rejected since/)
     .first()
     .waitFor();
   note('deleted', '');
