@@ -44,7 +44,7 @@ const optionsOf = (folder: string) =>
 const keyPageOptionsOf = (folder: string) =>
   ({
     ...optionsOf(folder),
-    entryPoints: ['src/portal/start.tsx', 'src/portal/start.css'],
+    entryPoints: ['src/portal/start.tsx', 'src/portal/portal.css'],
   }) as const satisfies esbuild.BuildOptions;
 
 /** A script that runs before the first painting: a module would run after it. */

@@ -1,6 +1,6 @@
 /** Sentences about problems that depend on the page and on the address of the console. */
 import { ownOrigin } from './own-origin.ts';
-import { sentences } from './problem.ts';
+import { ownSentences } from './problem.ts';
 import { root } from './root.ts';
 import { adminText } from './text/admin-text.ts';
 import { text } from './text/text.ts';
@@ -9,7 +9,7 @@ import { text } from './text/text.ts';
 const isAdministration = (): boolean => location.pathname.startsWith(`${root}/admin/`) && Boolean(adminText);
 
 export function useOwnSentences(): void {
-  sentences.ofCode = (code) => {
+  ownSentences.ofCode = (code) => {
     if (code === 'cross_origin_request' && ownOrigin.value !== location.origin)
       return `${text.signIn.otherOrigin} ${ownOrigin.value}${root}`;
     // Some sentences about the own account would be wrong on the pages about other accounts.

@@ -19,7 +19,7 @@ interface FieldProblem {
 }
 
 /** Sentences that precede those of the texts. `own-sentences.ts` sets them. */
-export const sentences: { ofCode: (code: string) => string | undefined } = { ofCode: () => undefined };
+export const ownSentences: { ofCode: (code: string) => string | undefined } = { ofCode: () => undefined };
 
 export class Problem extends Error {
   /** Code of the API, or `unreachable` if there was no response. */
@@ -57,7 +57,7 @@ export class Problem extends Error {
     const texts: Readonly<Record<string, string>> = text.problems;
     const { detail, title } = this.body;
     return (
-      sentences.ofCode(this.code) ?? texts[this.code] ?? text.general.unexplained(detail ?? title ?? '', this.code)
+      ownSentences.ofCode(this.code) ?? texts[this.code] ?? text.general.unexplained(detail ?? title ?? '', this.code)
     );
   }
 

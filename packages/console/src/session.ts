@@ -46,8 +46,8 @@ export async function loadSession(): Promise<void> {
   });
   effect(watchEnd);
   watchOutages(async () => {
-    const current = await currentSession();
-    return () => current === null && endUnexpectedly();
+    const view = await currentSession();
+    return () => view === null && endUnexpectedly();
   });
 }
 

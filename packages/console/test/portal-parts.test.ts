@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Look } from '../../elements/src/messages.ts';
-import { Appearance, isHeldPress, liesBelow } from '../src/parts/second-step.ts';
-import { openDialogs } from '../src/parts/open-dialogs.ts';
+import { Appearance, isHeldPress } from '../src/parts/presses.ts';
 import { contrastOf, rgbOf, type Rgb } from '../src/portal/colours.ts';
 import { exampleLanguages, exampleOf } from '../src/portal/example-code.ts';
-import { connectHost } from '../src/portal/host.ts';
+import { connectHost, type Browsing } from '../src/portal/host.ts';
 import { languageOf } from '../src/portal/language.ts';
 import { appearanceOf } from '../src/portal/look.ts';
-import { whenNoDialogIsOpen } from '../src/portal/waiting.ts';
+import { liesBelow } from '../src/portal/places.ts';
+import { WaitingActs } from '../src/portal/waiting-acts.ts';
 
 const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb => {
   const found = rgbOf(properties[`--${name}`] ?? '');
@@ -119,7 +119,7 @@ test('the language is that of the host if the page has it, otherwise that of the
 
 test('a dialog accepts its second step half a second after it has appeared', () => {
   let now = 7;
-  const appearance = new Appearance({ pauseMs: 500, now: () => now, focusesCopy: false });
+  const appearance = new Appearance({ pauseMs: 500, now: () => now });
   assert.equal(appearance.accepts(), false);
   now += 499;
   assert.equal(appearance.accepts(), false);
@@ -157,17 +157,21 @@ test('a button lies below the pointer if it is at its place or beside it', () =>
 
 test('what waits for the end of dialogs is done when the last one has closed, in order', async () => {
   const done: number[] = [];
-  whenNoDialogIsOpen(() => done.push(1));
+  let openDialogs = 0;
+  const acts = new WaitingActs(() => openDialogs > 0);
+  acts.add(() => done.push(1));
   assert.deepEqual(done, [1]);
-  openDialogs.value = 1;
-  whenNoDialogIsOpen(() => done.push(2));
-  whenNoDialogIsOpen(() => done.push(3));
+  openDialogs = 1;
+  acts.add(() => done.push(2));
+  acts.add(() => done.push(3));
+  openDialogs = 0;
+  acts.check();
   // One dialog takes the place of another one.
-  openDialogs.value = 0;
-  openDialogs.value = 1;
+  openDialogs = 1;
   await setImmediate();
   assert.deepEqual(done, [1]);
-  openDialogs.value = 0;
+  openDialogs = 0;
+  acts.check();
   await setImmediate();
   assert.deepEqual(done, [1, 2, 3]);
 });
@@ -177,8 +181,8 @@ const origin = 'https://app.example.com';
 function framed(display: string, isFramed = true) {
   const sent: unknown[] = [];
   const looks: Look[] = [];
-  const parent = { postMessage: (...message: unknown[]) => void sent.push(message) } as unknown as Window;
-  let receive: (event: Pick<MessageEvent<unknown>, 'source' | 'origin' | 'data'>) => void = () => undefined;
+  const parent = { postMessage: (...message: unknown[]) => void sent.push(message) };
+  let receive: Parameters<Browsing['listen']>[0] = () => undefined;
   const host = connectHost((look) => void looks.push(look), {
     origin: display === 'frame' ? origin : '',
     display,
@@ -196,7 +200,7 @@ test('messages go to the origin of the session only, and looks come from its fra
   const data = { keyreeve: 1, type: 'look', theme: 'dark' };
   receive({ source: parent, origin: 'https://evil.example.com', data });
   receive({ source: null, origin, data });
-  receive({ source: {} as Window, origin, data });
+  receive({ source: {}, origin, data });
   receive({ source: parent, origin, data: { ...data, html: '<b>' } });
   receive({ source: parent, origin, data: { ...data, accent: 'url(https://evil.example.com)' } });
   assert.deepEqual(looks, []);

@@ -1,63 +1,26 @@
-/** The key page in a frame of a page of another site, and as a page of its own, in Chromium. */
+/** The key page in a frame of a page of another site: what a person does with keys. */
 import assert from 'node:assert/strict';
-import type { Frame, Locator } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { until } from '../../server/test-kit/until.ts';
-import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
-import { findOverflow } from './kit/layout.ts';
-import { openHosted, type HostedPage } from './kit/portal-site.ts';
+import { openHosted } from './kit/portal-site.ts';
+import {
+  button,
+  closeSecret,
+  create,
+  createKeys,
+  dialogOf,
+  openCreation,
+  pauseMs,
+  shownSecret,
+  submit,
+  submitOf,
+} from './kit/portal-steps.ts';
 
 const test = consoleTests({
   environment: { KEYREEVE_API_URL: 'https://api.example.com', KEYREEVE_API_EXAMPLE: 'GET /orders' },
 });
 const options = { databases: ['sqlite'] } as const;
-
-/** Longer than the pause before a second step. */
-const pauseMs = 600;
-
-const button = (frame: Frame, name: string): Locator => frame.getByRole('button', { name, exact: true });
-const dialogOf = (frame: Frame): Locator => frame.getByRole('dialog');
-const submitOf = (frame: Frame): Locator => dialogOf(frame).locator('[type=submit]');
-
-async function submit({ page, frame, settle }: HostedPage): Promise<void> {
-  await settle();
-  await page.clock.fastForward(pauseMs);
-  await submitOf(frame).click();
-}
-
-async function openCreation({ frame, settle }: HostedPage, nickname: string): Promise<void> {
-  await button(frame, 'Create key').first().click();
-  await dialogOf(frame).waitFor();
-  await settle();
-  await frame.getByLabel('Nickname').fill(nickname);
-}
-
-/** @returns the secret in the dialog, which stays open */
-async function create(hosted: HostedPage, nickname: string): Promise<string> {
-  await openCreation(hosted, nickname);
-  await submit(hosted);
-  return shownSecret(hosted);
-}
-
-const shownSecret = ({ frame }: HostedPage): Promise<string> =>
-  frame.getByLabel('Secret', { exact: true }).inputValue();
-
-async function closeSecret({ frame }: HostedPage): Promise<void> {
-  await frame.getByLabel('I have stored it').check();
-  await button(frame, 'Close').click();
-  await dialogOf(frame).waitFor({ state: 'detached' });
-}
-
-const createKeys = async ({ backend }: HostedPage, site: { readonly app: TestAppLike }, bodies: readonly object[]) => {
-  for (const json of bodies) {
-    const { status, text } = await site.app.call('POST', `${backend.path}/api-keys`, {
-      headers: backend.headers,
-      json,
-    });
-    assert.equal(status, 201, text);
-  }
-};
-type TestAppLike = Parameters<Parameters<typeof test>[1]>[0]['app'];
 
 /** In the page: the time since its start can be set. */
 const stoppedClock = `{
@@ -209,7 +172,7 @@ test(
     await using hosted = await openHosted(site, { hasClock: true });
     const { page, visitor } = hosted;
     await hosted.load();
-    await createKeys(hosted, site, [{ nickname: 'held' }]);
+    await createKeys(hosted, site.app, [{ nickname: 'held' }]);
     await hosted.load();
     const { frame } = hosted;
     await button(frame, 'held').click();
@@ -262,208 +225,6 @@ test(
     await page.clock.fastForward(pauseMs);
     await press(submitOf(frame));
     await frame.getByText('No API keys yet').waitFor();
-  },
-  options,
-);
-
-test(
-  'the page offers what the session can do, and the server decides',
-  async (site) => {
-    for (const [capabilities, shown] of [
-      [['read'], []],
-      [
-        ['read', 'create'],
-        ['Create key', 'Edit key'],
-      ],
-      [['read', 'rotate'], ['Rotate secret']],
-      [['read', 'limit'], ['Edit key']],
-      [['read', 'delete'], ['Delete key']],
-    ] as const) {
-      await using hosted = await openHosted(site, { hasClock: true, request: { capabilities: [...capabilities] } });
-      await hosted.load();
-      await createKeys(hosted, site, [{ nickname: 'one' }]);
-      await hosted.load();
-      const { frame } = hosted;
-      const names = ['Create key', 'Edit key', 'Rotate secret', 'Disable', 'Delete key'];
-      const found = new Set<string>();
-      const look = async (): Promise<void> => {
-        for (const name of names) if (await button(frame, name).count()) found.add(name);
-      };
-      await look();
-      await button(frame, 'one').click();
-      await hosted.settle();
-      await look();
-      assert.deepEqual([...found].toSorted(), [...shown].toSorted(), capabilities.join());
-      if (capabilities.length === 1) {
-        await button(frame, 'All API keys').click();
-        await frame.getByText('you cannot change them').waitFor();
-      }
-    }
-    await using blind = await openHosted(site, { request: { capabilities: ['delete'] } });
-    await blind.load();
-    await blind.frame.getByText('You may not see the API keys here.').waitFor();
-  },
-  options,
-);
-
-test(
-  'a key with more scopes than the session is not rotated, and only scopes of the session are offered',
-  async (site) => {
-    await using hosted = await openHosted(site, { hasClock: true, request: { scopes: ['orders:read'] } });
-    await hosted.load();
-    await createKeys(hosted, site, [
-      { nickname: 'within', scopes: ['orders:read'] },
-      { nickname: 'beyond', scopes: ['orders:read', 'orders:write'] },
-    ]);
-    await hosted.load();
-    const { frame } = hosted;
-    await button(frame, 'beyond').click();
-    await hosted.settle();
-    assert.equal(await button(frame, 'Rotate secret').count(), 0);
-    await button(frame, 'All API keys').click();
-    await button(frame, 'within').click();
-    await hosted.settle();
-    assert.equal(await button(frame, 'Rotate secret').count(), 1);
-    await button(frame, 'Edit key').click();
-    await hosted.settle();
-    const offered = `[...document.querySelectorAll('dialog input[type=checkbox]')].map(({ value }) => value)`;
-    assert.deepEqual(await frame.evaluate(offered), ['orders:read']);
-  },
-  options,
-);
-
-test(
-  'a token works once: a frame that is loaded again has no session, and the element gets a new one',
-  async (site) => {
-    await using hosted = await openHosted(site, { hasClock: true });
-    await hosted.load();
-    const { frame } = hosted;
-    await frame.evaluate('location.reload()');
-    await until('the host is asked for a session', async () => (await hosted.events()).includes('ended'));
-    await hosted.page.clock.fastForward(11_000);
-    await until('the element has a new session', () => hosted.sessions.length === 2);
-    await hosted.shows('No API keys yet');
-  },
-  options,
-);
-
-test(
-  'an outage is shown, and the list returns after it',
-  async (site) => {
-    await using hosted = await openHosted(site, { hasClock: true });
-    const { page, visitor } = hosted;
-    await hosted.load();
-    const { frame } = hosted;
-    visitor.expect(/ERR_FAILED|net::/);
-    await page.route('**/auth/portal/**', (route) => route.abort());
-    await createKeys(hosted, site, [{ nickname: 'later' }, { nickname: 'too' }]);
-    await openCreation(hosted, 'offline');
-    await submit(hosted).catch(() => undefined);
-    await frame.getByText('The service cannot be reached. Check your network connection.').first().waitFor();
-    await page.unroute('**/auth/portal/**');
-    await frame.getByRole('button', { name: 'Close the dialog' }).click();
-    await page.clock.fastForward(20_000);
-    await button(frame, 'later').waitFor();
-    assert.equal(await frame.getByRole('alert').count(), 0);
-  },
-  options,
-);
-
-test(
-  'the page is accessible in both languages and schemes, and fits from 320 to 1920 px',
-  async (site) => {
-    for (const lang of ['en', 'de'] as const) {
-      await using hosted = await openHosted(site, { hasClock: true, attributes: `lang="${lang}"` });
-      const { page } = hosted;
-      await hosted.load();
-      await createKeys(hosted, site, [
-        { nickname: `${'long '.repeat(10)}nickname`, scopes: ['orders:read', 'orders:write'] },
-        { nickname: 'short', limits: { rate: { limit: 5, windowSeconds: 60 } } },
-      ]);
-      await hosted.load();
-      const { frame } = hosted;
-      assert.equal(await frame.evaluate('document.documentElement.lang'), lang);
-      const check = async (what: string): Promise<void> => {
-        await hosted.settle();
-        assert.deepEqual(await findViolations(frame), [], `${what} in ${lang}`);
-        await hosted.set('theme', 'dark');
-        await until(
-          'the scheme is dark',
-          async () => (await frame.evaluate('document.documentElement.dataset.theme')) === 'dark',
-        );
-        assert.deepEqual(await findUnreadable(frame), [], `${what} in ${lang}, dark`);
-        await hosted.set('theme', 'light');
-        for (const width of [320, 375, 768, 1024, 1920]) {
-          await page.setViewportSize({ width, height: 800 });
-          assert.deepEqual(await findOverflow(frame), [], `${what} in ${lang} at ${width}`);
-        }
-        await page.setViewportSize({ width: 1280, height: 900 });
-      };
-      await check('the list');
-      await button(frame, 'short').click();
-      await check('a key');
-      await frame.locator('header .actions .button').first().click();
-      await check('the change of a key');
-      await page.keyboard.press('Escape');
-      await frame.locator('header .actions .button').nth(1).click();
-      await check('the rotation');
-      await submit(hosted);
-      await check('the secret');
-    }
-  },
-  options,
-);
-
-test(
-  'the list is no higher than the element at its start, so that the page of the host does not move',
-  async (site) => {
-    await using hosted = await openHosted(site, { hasClock: true });
-    await hosted.load();
-    await createKeys(
-      hosted,
-      site,
-      Array.from({ length: 9 }, (_, n) => ({ nickname: `key ${n}`, scopes: ['orders:read'] })),
-    );
-    for (const width of [768, 1280]) {
-      await hosted.page.setViewportSize({ width, height: 900 });
-      await hosted.load();
-      const { frame } = hosted;
-      assert.equal(await frame.getByRole('row').count(), 7);
-      const height = await frame.evaluate('document.body.getBoundingClientRect().height');
-      assert.ok(Number(height) <= 576, `${height} px at ${width}`);
-      for (const name of ['Nickname', 'Secret', 'Scopes', 'Last used', 'Expires', 'State'])
-        assert.ok(await frame.getByRole('columnheader', { name }).isVisible(), `${name} at ${width}`);
-    }
-  },
-  options,
-);
-
-test(
-  'a page of its own leads back to the host, and goes back from a key to the list',
-  async (site) => {
-    await using hosted = await openHosted(site, { hasClock: true });
-    await hosted.load();
-    await createKeys(hosted, site, [{ nickname: 'hosted' }]);
-    const { backend, page, visitor } = hosted;
-    const returnUrl = 'https://app.example.com/settings';
-    const { json } = await site.app.call('POST', '/auth/portal-sessions', {
-      headers: backend.headers,
-      json: { externalId: backend.externalId, capabilities: ['read', 'create'], returnUrl },
-    });
-    const { url } = json as { readonly url: string };
-    await page.goto(url.replace(/^.*(?=\/portal\/)/, site.origin));
-    await page.locator('main h1').waitFor();
-    assert.equal(await page.evaluate('location.hash'), '');
-    const back = page.getByRole('link', { name: 'Back to app.example.com' });
-    assert.equal(await back.getAttribute('href'), returnUrl);
-    await page.getByRole('button', { name: 'hosted', exact: true }).click();
-    await page.getByRole('heading', { name: 'hosted', level: 1 }).waitFor();
-    await page.goBack();
-    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
-    await visitor.settle();
-    assert.deepEqual(await findViolations(page), []);
-    await page.reload();
-    await page.getByText('Your session has ended').waitFor();
   },
   options,
 );

@@ -53,6 +53,8 @@ export interface RouteContract {
   readonly isNarrowing?: boolean;
   /** Whether the operation may read many rows of one account. A few such requests run at once, and accounts take turns. */
   readonly isExpensive?: boolean;
+  /** Whether a GET without a credential reads the database each time. */
+  readonly readsDatabase?: boolean;
   /**
    * Whether an account can call it before it has enrolled a required second factor: what the enrolment needs, and the
    * deletion of keys and the end of sessions, so that a stolen credential ends without delay.
@@ -133,7 +135,11 @@ export function route<
 
 /**
  * Whether the requests in progress are bounded per credential, account and client IP range. Verifications have their own
- * queue. Pages and documents are computed once, and only start in turn.
+ * queue. Other pages and documents are computed once, and only start in turn.
  */
-export const isBounded = ({ auth, method }: Pick<RouteContract, 'auth' | 'method'>): boolean =>
-  auth !== 'service_key' && auth !== 'any_credential' && (auth !== 'none' || method !== 'GET');
+export const isBounded = ({
+  auth,
+  method,
+  readsDatabase = false,
+}: Pick<RouteContract, 'auth' | 'method' | 'readsDatabase'>): boolean =>
+  auth !== 'service_key' && auth !== 'any_credential' && (auth !== 'none' || method !== 'GET' || readsDatabase);

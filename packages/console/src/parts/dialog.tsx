@@ -5,7 +5,8 @@ import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { focusFirst } from './first-field.ts';
 import { openDialogs } from './open-dialogs.ts';
-import { Appearance, isHeldPress, keepPlacesApart, SecondStep } from './second-step.ts';
+import { Appearance, isHeldPress } from './presses.ts';
+import { SecondStep } from './second-step.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -32,7 +33,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
     dialog?.showModal();
     openDialogs.value++;
     appearance.current = new Appearance(rules);
-    const end = dialog && rules.pauseMs > 0 ? keepPlacesApart(dialog) : undefined;
+    const end = dialog && rules.keepApart?.(dialog);
     if (focus === 'heading' || !focusFirst(body.current)) heading.current?.focus();
     return () => {
       end?.();
@@ -40,6 +41,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
+    // oxlint-disable-next-line react/exhaustive-deps -- they are the same as long as the dialog is open
   }, []);
   // The response may contain a secret that the server sends once.
   const close = (): void => {
@@ -48,7 +50,7 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
   // Browsers send no `cancel` for a second Escape, and close the dialog: so the key itself is handled.
   const presses = {
     onKeyDownCapture: (event: KeyboardEvent) => {
-      const { tagName: name, type = '' } = event.target as HTMLInputElement;
+      const { tagName: name, type } = event.target as HTMLInputElement;
       if (isHeldPress(event, { name, type })) event.preventDefault();
     },
     onSubmitCapture: (event: Event) => {

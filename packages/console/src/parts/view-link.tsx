@@ -9,7 +9,15 @@ interface ViewLinkProps {
   readonly children: ComponentChildren;
 }
 
-export function ViewLink({ href, ...rest }: ViewLinkProps) {
+export function ViewLink({ href, children, ...rest }: ViewLinkProps) {
   const { route, isInMemory } = useNavigation();
-  return isInMemory ? <button type="button" {...rest} onClick={() => route(href)} /> : <a href={href} {...rest} />;
+  return isInMemory ? (
+    <button type="button" {...rest} onClick={() => route(href)}>
+      {children}
+    </button>
+  ) : (
+    <a href={href} {...rest}>
+      {children}
+    </a>
+  );
 }

@@ -35,10 +35,12 @@ export const SecretExamples = ({ secret }: { readonly secret: string }) => (
   </>
 );
 
+const intro = (): string => text.keys.useKey;
+
 /** A key with a public key or a trust has no secret that a program could send. */
 export const UseSection = ({ of: { publicKey, trust } }: { readonly of: KeyDetails }) =>
   publicKey || trust ? null : (
-    <Section title={text.keys.use} description={text.keys.useKey}>
+    <Section title={text.keys.use} description={intro()}>
       <Examples />
     </Section>
   );

@@ -8,28 +8,24 @@ export interface Host {
   readonly send: (message: WithoutVersion<PageMessage>) => void;
 }
 
-const metaOf = (name: string): string =>
-  document.querySelector<HTMLMetaElement>(`meta[name=keyreeve-${name}]`)?.content ?? '';
-
-interface Browsing {
-  /** What the server has written into the page. */
+interface ReceivedMessage {
+  readonly source: unknown;
   readonly origin: string;
-  readonly display: string;
-  readonly parent: Pick<Window, 'postMessage'>;
-  readonly isFramed: boolean;
-  readonly listen: (receive: (event: Pick<MessageEvent<unknown>, 'source' | 'origin' | 'data'>) => void) => void;
+  readonly data: unknown;
 }
 
-const ownWindow = (): Browsing => ({
-  origin: metaOf('origin'),
-  display: metaOf('display'),
-  parent: window.parent,
-  isFramed: window.parent !== window,
-  listen: (receive) => addEventListener('message', receive),
-});
+/** The window of the page, and what the server has written into the page. */
+export interface Browsing {
+  /** Of the host; empty without a frame. */
+  readonly origin: string;
+  readonly display: string;
+  readonly parent: { readonly postMessage: (message: unknown, targetOrigin: string) => void };
+  readonly isFramed: boolean;
+  readonly listen: (receive: (message: ReceivedMessage) => void) => void;
+}
 
 /** @param onLook called for each valid look */
-export function connectHost(onLook: (look: Look) => void, browsing = ownWindow()): Host {
+export function connectHost(onLook: (look: Look) => void, browsing: Browsing): Host {
   const { origin } = browsing;
   const display = browsing.display === 'frame' ? 'frame' : 'page';
   if (display !== 'frame' || origin === '' || !browsing.isFramed) return { display, send: () => undefined };

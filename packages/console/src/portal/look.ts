@@ -147,18 +147,3 @@ function neutralOf({ background, surface, text, hover }: Neutral) {
     } as const satisfies Readonly<Record<string, Rgb>>,
   };
 }
-
-const written = new Set<string>();
-
-/** Applies it to the document. No part of the page is rendered again. */
-export function applyAppearance({ scheme, density, properties }: Appearance): void {
-  const { dataset, style } = document.documentElement;
-  if (scheme === undefined) delete dataset['theme'];
-  else dataset['theme'] = scheme;
-  dataset['density'] = density;
-  for (const name of written) if (!(name in properties)) style.removeProperty(name);
-  for (const [name, value] of Object.entries(properties)) {
-    style.setProperty(name, value);
-    written.add(name);
-  }
-}

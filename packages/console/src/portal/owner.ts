@@ -2,7 +2,6 @@
 import type { KeyOwner } from '../pages/keys/key-owner.ts';
 import { keyRequests } from '../pages/keys/key-requests.ts';
 import { text } from '../text/text.ts';
-import { SecretExamples, UseSection } from './examples.tsx';
 import type { Host } from './host.ts';
 import { refresh, request, type PortalSession } from './session.ts';
 import { whenNoDialogIsOpen } from './waiting.ts';
@@ -70,7 +69,5 @@ export function keysOfPortal(
       await requests.remove(id);
       send({ type: 'deleted', keyId: id });
     },
-    SecretExamples,
-    UseSection,
   };
 }

@@ -9,17 +9,20 @@ import { Notice } from '../parts/notice.tsx';
 import { OutageBanner } from '../parts/outage-banner.tsx';
 import { Page } from '../parts/page.tsx';
 import { SecondStep } from '../parts/second-step.ts';
-import { CreateKeyDialog } from '../pages/keys/create-key-dialog.tsx';
+import type { CreateKeyDialogProps } from '../pages/keys/create-key-dialog.tsx';
 import { CreateKeyButton, KeyList } from '../pages/keys/key-list.tsx';
 import type { KeyOwner } from '../pages/keys/key-owner.ts';
 import { KeyView } from '../pages/keys/key-view.tsx';
-import { RotateSecretDialog } from '../pages/keys/rotate-secret-dialog.tsx';
+import { NewKeyDialog } from '../pages/keys/new-key-dialog.tsx';
+import { RotateSecretDialog, type RotateDialogProps } from '../pages/keys/rotate-secret-dialog.tsx';
 import { basePath } from '../root.ts';
 import { config } from '../session-state.ts';
 import { text, textsVersion } from '../text/text.ts';
+import { SecretExamples, UseSection } from './examples.tsx';
 import type { Host } from './host.ts';
+import { keepPlacesApart } from './keep-apart.ts';
 import { keyIdOf, keysOfPortal } from './owner.ts';
-import { portalSession } from './session.ts';
+import { portalSession, returnUrl } from './session.ts';
 import { portalText } from './texts.ts';
 
 /** For how long the second step of an operation accepts nothing. */
@@ -42,7 +45,12 @@ interface KeyPageProps {
   readonly navigation: Signal<Navigation>;
 }
 
-const rules = { pauseMs: secondStepPauseMs, now: () => performance.now(), focusesCopy: false };
+const rules = {
+  pauseMs: secondStepPauseMs,
+  now: () => performance.now(),
+  keepApart: keepPlacesApart,
+  focusesCopy: false,
+};
 
 /** Another language renders everything again. */
 export const PortalPage = (props: KeyPageProps) => (
@@ -68,9 +76,13 @@ function Keys({ host, navigation }: Pick<KeyPageProps, 'host' | 'navigation'>) {
   return id === undefined ? (
     <List owner={owner} isReadOnly={session.capabilities.length === 1} />
   ) : (
-    <KeyView owner={owner} id={id} RotateDialog={RotateSecretDialog} key={id} />
+    <KeyView owner={owner} id={id} RotateDialog={RotateDialog} UseSection={UseSection} key={id} />
   );
 }
+
+const CreateKeyDialog = (props: CreateKeyDialogProps) => <NewKeyDialog {...props} SecretExamples={SecretExamples} />;
+
+const RotateDialog = (props: RotateDialogProps) => <RotateSecretDialog {...props} SecretExamples={SecretExamples} />;
 
 function List({ owner, isReadOnly }: { readonly owner: KeyOwner; readonly isReadOnly: boolean }) {
   const isCreating = useSignal(false);
@@ -128,7 +140,7 @@ const Header = () => (
 );
 
 const ReturnLink = () => {
-  const url = portalSession.value?.returnUrl;
+  const url = returnUrl();
   return url ? (
     <a class="button" href={url}>
       {portalText.back(new URL(url).host)}

@@ -23,7 +23,7 @@ let secret = '';
 /** The token in the fragment of the URL, which works once. The fragment is removed, so that no script and no history has it. */
 export function takeToken(): string {
   const token = location.hash.slice(1);
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(history.state, '', location.pathname);
   return token;
 }
 
@@ -35,16 +35,26 @@ export async function redeem(token: string): Promise<void> {
   })) as ResponseOf<'POST /auth/portal/session'>;
   secret = given;
   update(state);
+  if (state.display === 'page') history.replaceState({ returnUrl: state.returnUrl }, '');
   watchOutages(async () => {
-    await refresh();
+    // A response about the end of the session is a response.
+    await refresh().catch((error: unknown) => {
+      if (!hasEnded.peek()) throw error;
+    });
     return () => undefined;
   });
   effect(watchExpiry);
 }
 
+/** Where a page of its own leads back to, also after a reload that has lost the session. */
+export function returnUrl(): string | undefined {
+  const kept = (history.state as { readonly returnUrl?: unknown } | null)?.returnUrl;
+  return typeof kept === 'string' && /^https?:/.test(kept) && URL.canParse(kept) ? kept : undefined;
+}
+
 /** Requests what the session may do now. @throws Problem */
-export async function refresh(signal?: AbortSignal): Promise<PortalSession> {
-  const state = (await request('GET /auth/portal/session', signal && { signal })) as PortalSession;
+export async function refresh(abort?: AbortSignal): Promise<PortalSession> {
+  const state = (await request('GET /auth/portal/session', abort && { signal: abort })) as PortalSession;
   update(state);
   return state;
 }

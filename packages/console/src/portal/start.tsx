@@ -4,13 +4,15 @@ import { render, type VNode } from 'preact';
 import type { Look } from '../../../elements/src/messages.ts';
 import type { Navigation } from '../navigation.ts';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
-import { watchPointer } from '../parts/second-step.ts';
-import { Problem, problemOf } from '../problem.ts';
+import { problemOf, type Problem } from '../problem.ts';
 import { text } from '../text/text.ts';
+import { applyAppearance } from './apply-look.ts';
+import { ownBrowsing } from './browsing.ts';
 import { keepDialogsInSight } from './dialog-place.ts';
 import { connectHost, type Host } from './host.ts';
+import { watchPointer } from './keep-apart.ts';
 import { languageOf } from './language.ts';
-import { appearanceOf, applyAppearance } from './look.ts';
+import { appearanceOf } from './look.ts';
 import { listPath } from './owner.ts';
 import { PortalPage } from './page.tsx';
 import { hasEnded, redeem, takeToken } from './session.ts';
@@ -29,7 +31,7 @@ const element = document.querySelector('#app')!;
 const isSystemDark = matchMedia('(prefers-color-scheme: dark)');
 
 async function start(): Promise<void> {
-  const host = connectHost((wanted) => void (look.value = wanted));
+  const host = connectHost((wanted) => void (look.value = wanted), ownBrowsing());
   host.send({ type: 'ready' });
   effect(showLook);
   watchPointer();
@@ -131,18 +133,19 @@ function inMemory() {
 
 /** In a page of its own, the person can go back from a key to the list. The URL stays: another tab would have no session. */
 function inHistory() {
-  const show = (url: string): void => void (navigation.value = { ...navigation.peek(), ...parts(url) });
+  const change = (url: string): void => void (navigation.value = { ...navigation.peek(), ...parts(url) });
   const navigation = signal<Navigation>({
     path: listPath,
     query: {},
     isInMemory: true,
     route: (url, isReplacement) => {
-      if (isReplacement) history.replaceState(url, '');
-      else history.pushState(url, '');
-      show(url);
+      const state = { ...(history.state as object | null), view: url };
+      if (isReplacement) history.replaceState(state, '');
+      else history.pushState(state, '');
+      change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => show(typeof state === 'string' ? state : listPath));
+  addEventListener('popstate', ({ state }) => change((state as { view?: string } | null)?.view ?? listPath));
   return navigation;
 }
 

@@ -4,19 +4,12 @@
  */
 import { effect } from '@preact/signals';
 import { openDialogs } from '../parts/open-dialogs.ts';
+import { WaitingActs } from './waiting-acts.ts';
 
-const waiting: (() => void)[] = [];
+const acts = new WaitingActs(() => openDialogs.peek() > 0);
 
-export function whenNoDialogIsOpen(act: () => void): void {
-  waiting.push(act);
-  proceed();
-}
+export const whenNoDialogIsOpen = (act: () => void): void => acts.add(act);
 
-function proceed(): void {
-  if (openDialogs.peek() === 0) for (const act of waiting.splice(0)) act();
-}
-
-// Not at once: a dialog may take the place of the one that has closed.
 effect(() => {
-  if (openDialogs.value === 0) queueMicrotask(proceed);
+  if (openDialogs.value === 0) acts.check();
 });

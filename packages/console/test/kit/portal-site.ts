@@ -64,7 +64,6 @@ export async function openHosted(
   const visitor = await site.open(context);
   visitor.expect(new RegExp(`^foreign request: ${host.origin()}/`), /^foreign request: data:/);
   const { page } = visitor;
-  page.setDefaultTimeout(8_000); // DEV
   // The shadow root of the element is closed, so no locator of the page finds the frame.
   const find = (): Frame | undefined =>
     page.frames().findLast((frame) => frame.url().startsWith(`${site.origin}/portal/`));

@@ -84,9 +84,7 @@ const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
   const { status } = errors[code];
   const isExampleCredential =
     (route.auth === 'refresh_token' && code === 'invalid_refresh_token') ||
-    (route.auth === 'one_time_code' && code === 'code_invalid') ||
-    // The example of the header is not the origin of the service.
-    code === 'cross_origin_request' ||
+    (route.auth === 'one_time_code' && (code === 'code_invalid' || code === 'portal_token_invalid')) ||
     code === 'invalid_grant' ||
     code === 'passkey_invalid' ||
     code === 'passkey_rejected' ||

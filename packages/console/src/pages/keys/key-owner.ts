@@ -2,7 +2,6 @@
  * Whose keys a page shows, what the person may do with them, and the requests for it. The console has the keys of the account and of the
  * service accounts that it manages (keys-of-account.ts); the key page in the frame has those of one service account.
  */
-import type { ComponentType } from 'preact';
 import type { RequestOf, ResponseOf } from '../../api-types.ts';
 import type { ListPage } from '../../list.ts';
 
@@ -18,6 +17,12 @@ export type NewTrust = NonNullable<RequestOf<'POST /auth/api-keys/public'>['body
 type CreatedWithTrust = ResponseOf<'POST /auth/api-keys/public'>;
 /** A row of the list, with `view=full`. */
 export type ListedKey = Extract<ResponseOf<'GET /auth/api-keys'>['apiKeys'][number], { scopes: unknown }>;
+
+/** What is below a new secret. */
+export interface SecretExamplesProps {
+  readonly secret: string;
+  readonly scopes: readonly string[];
+}
 
 /** A scope of the catalogue, or one that administrators grant. */
 export type DeclaredScope = ResponseOf<'GET /auth/scopes'>['scopes'][number];
@@ -70,8 +75,6 @@ export interface KeySource {
   /** The last identity tokens of a key with a trust. Absent: such keys show no more than others. */
   readonly tokens?: (id: number, signal: AbortSignal) => Promise<KeyTokens>;
   readonly usage: (id: number, step: 'hour' | 'day', from: Date, signal?: AbortSignal) => Promise<Usage>;
-  /** How a program uses a key, instead of the console's section. */
-  readonly UseSection?: ComponentType<{ readonly of: KeyDetails }>;
 }
 
 /** The requests for the keys of one account. */
@@ -83,8 +86,6 @@ export interface KeyOwner extends KeySource {
   readonly createWithTrust?: (body: NewKey, trust: NewTrust) => Promise<CreatedWithTrust>;
   readonly rotate: (id: number, body: Rotation) => Promise<ResponseOf<'POST /auth/api-keys/:id/rotate'>>;
   readonly endPrevious: (id: number) => Promise<unknown>;
-  /** Below a new secret, instead of the console's commands. */
-  readonly SecretExamples?: ComponentType<{ readonly secret: string }>;
 }
 
 export const isOwner = (source: KeySource): source is KeyOwner => 'rotate' in source;

@@ -1,9 +1,9 @@
 /** The page of one API key of the account. */
 import { useRoute } from 'preact-iso/router';
-import { KeyView } from './key-view.tsx';
+import { ConsoleKeyView } from './console-key-view.tsx';
 import { keysOf } from './keys-of-account.ts';
 
 export function KeyPage() {
   const { id } = useRoute().params;
-  return <KeyView owner={keysOf()} id={Number(id)} key={id} />;
+  return <ConsoleKeyView owner={keysOf()} id={Number(id)} key={id} />;
 }

@@ -5,7 +5,7 @@ import { text } from '../../text/text.ts';
 import { manageCommand, verifyCommand } from './key-commands.ts';
 import { isManagementKey, isServiceKey } from './key-kinds.ts';
 import type { KeyDetails } from './key-owner.ts';
-import { commandOf, hintOf } from './secret-dialog.tsx';
+import { commandOf, hintOf } from './secret-commands.tsx';
 
 export function KeyUse({ of }: { readonly of: KeyDetails }) {
   const { intro, command } = useOf(of);

@@ -6,7 +6,6 @@ import { useNavigation } from '../../navigation.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { announce } from '../../parts/announce.tsx';
 import { Button } from '../../parts/button.tsx';
-import { lazyPart } from '../../parts/lazy-page.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -22,24 +21,22 @@ import { changeOf, KeyFields } from './key-fields.tsx';
 import { isManagementKey } from './key-kinds.ts';
 import { isOwner, type KeyChange, type KeyDetails, type KeySource } from './key-owner.ts';
 import { stateOf } from './key-state.tsx';
-import { KeyUse } from './key-use.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import type { RotateDialogProps } from './rotate-secret-dialog.tsx';
 import { loadTrustParts, trustParts, type TrustParts } from './trust-parts.ts';
 
-const LaterRotateDialog = lazyPart(async () => (await loadTrustParts()).RotateDialog);
-
 type DialogName = 'edit' | 'rotate' | 'disable' | 'end' | 'delete';
 
-interface KeyViewProps {
+export interface KeyViewProps {
   readonly owner: KeySource;
   readonly id: number;
-  /** Default: one that loads later, with the parts about keys with a trust. */
-  readonly RotateDialog?: ComponentType<RotateDialogProps>;
+  readonly RotateDialog: ComponentType<RotateDialogProps>;
+  /** How a program uses a key. */
+  readonly UseSection: ComponentType<{ readonly of: KeyDetails }>;
 }
 
 /** The page of a key of any owner. */
-export function KeyView({ owner, id, RotateDialog = LaterRotateDialog }: KeyViewProps) {
+export function KeyView({ owner, id, RotateDialog, UseSection: UsualSection }: KeyViewProps) {
   const { route } = useNavigation();
   const key = useResource(async (abort) => {
     const loaded = await owner.get(id, abort);
@@ -63,7 +60,7 @@ export function KeyView({ owner, id, RotateDialog = LaterRotateDialog }: KeyView
       {enable.problem && <ProblemNotice problem={enable.problem} />}
       <Loaded of={key} rows={5}>
         {(loaded) => {
-          const { UseSection = owner.UseSection ?? KeyUse, TokensSection }: Partial<TrustParts> =
+          const { UseSection = UsualSection, TokensSection }: Partial<TrustParts> =
             loaded.trust && owner.tokens ? trustParts() : {};
           return (
             <div class="stack wide">
@@ -167,7 +164,7 @@ function Notices({ current, onEnd }: { readonly current: KeyDetails; readonly on
   );
 }
 
-interface KeyDialogProps extends Required<Pick<KeyViewProps, 'owner' | 'RotateDialog'>> {
+interface KeyDialogProps extends Pick<KeyViewProps, 'owner' | 'RotateDialog'> {
   readonly name: DialogName;
   readonly current: KeyDetails;
   readonly change: (body: KeyChange) => Promise<void>;

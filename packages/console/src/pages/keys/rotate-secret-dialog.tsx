@@ -1,16 +1,17 @@
 /** Replaces the secret of a key. The old one stays valid for the time that the person chooses. */
 import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
 import { formatDateTime } from '../../format.ts';
 import { ActionDialog } from '../../parts/action-dialog.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
+import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
 import { rotationText } from '../../text/rotation-text.ts';
 import { text } from '../../text/text.ts';
-import type { KeyDetails, KeyOwner } from './key-owner.ts';
+import type { KeyDetails, KeyOwner, SecretExamplesProps } from './key-owner.ts';
 import { OverlapChoices } from './overlap-choices.tsx';
-import { KeySecretDialog } from './secret-dialog.tsx';
 
 export interface RotateDialogProps {
   readonly owner: KeyOwner;
@@ -20,7 +21,11 @@ export interface RotateDialogProps {
 
 type Rotated = Awaited<ReturnType<KeyOwner['rotate']>>;
 
-export function RotateSecretDialog({ owner, current, onClose }: RotateDialogProps) {
+interface RotateSecretDialogProps extends RotateDialogProps {
+  readonly SecretExamples: ComponentType<SecretExamplesProps>;
+}
+
+export function RotateSecretDialog({ owner, current, SecretExamples, onClose }: RotateSecretDialogProps) {
   const rotated = useSignal<Rotated>();
   const isLost = useSignal(false);
   const { hint, previous, disabledReason } = current;
@@ -28,11 +33,10 @@ export function RotateSecretDialog({ owner, current, onClose }: RotateDialogProp
     const { key, previousExpiresAt } = rotated.value;
     const end = previousExpiresAt ? rotationText.validUntil(formatDateTime(previousExpiresAt)) : rotationText.hasEnded;
     return (
-      <KeySecretDialog
+      <SecretDialog
         title={rotationText.rotated}
         secret={key}
-        scopes={current.scopes}
-        Examples={owner.SecretExamples}
+        examples={<SecretExamples secret={key} scopes={current.scopes} />}
         onClose={onClose}
       >
         <Facts
@@ -46,7 +50,7 @@ export function RotateSecretDialog({ owner, current, onClose }: RotateDialogProp
             ],
           ]}
         />
-      </KeySecretDialog>
+      </SecretDialog>
     );
   }
   // A leaked secret has ended, so there is nothing to choose.

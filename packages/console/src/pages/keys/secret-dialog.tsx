@@ -1,53 +1,11 @@
-/** Shows the secret of a new or rotated key, once, with commands that use it. */
-import { CopyField } from '../../parts/copy-field.tsx';
+/** Shows the secret of a key, once, with commands that use it. */
 import { SecretDialog, type SecretDialogProps } from '../../parts/secret-dialog.tsx';
-import { isAdministrator } from '../../session-state.ts';
-import { text } from '../../text/text.ts';
-import { requestCommand, verifyCommand } from './key-commands.ts';
-import { isServiceKey } from './key-kinds.ts';
-import type { KeyOwner } from './key-owner.ts';
+import { SecretCommands } from './secret-commands.tsx';
 
 interface KeySecretDialogProps extends Omit<SecretDialogProps, 'examples'> {
   readonly scopes: readonly string[];
-  /** Instead of the console's commands. */
-  readonly Examples?: KeyOwner['SecretExamples'];
 }
 
-export const KeySecretDialog = ({ scopes, Examples, ...props }: KeySecretDialogProps) => (
-  <SecretDialog
-    {...props}
-    examples={Examples ? <Examples secret={props.secret} /> : <Commands secret={props.secret} scopes={scopes} />}
-  />
+export const KeySecretDialog = ({ scopes, ...props }: KeySecretDialogProps) => (
+  <SecretDialog {...props} examples={<SecretCommands secret={props.secret} scopes={scopes} />} />
 );
-
-function Commands({ secret, scopes }: Pick<KeySecretDialogProps, 'secret' | 'scopes'>) {
-  const isForService = isServiceKey(scopes);
-  const command = isForService ? verifyCommand(secret, secret) : commandOf(secret);
-  return (
-    <>
-      <CopyField
-        label={text.keys.environmentLine}
-        value={`${isForService ? 'KEYREEVE_SERVICE_KEY' : 'KEYREEVE_KEY'}=${secret}`}
-      />
-      {command !== undefined && (
-        <CopyField
-          label={text.keys.tryIt}
-          hint={isForService ? text.keys.verifiesItself : hintOf(command)}
-          value={command}
-        />
-      )}
-    </>
-  );
-}
-
-/** @returns nothing for a request to the operator’s API */
-export const hintOf = (command: string): string =>
-  command.includes('$KEYREEVE_SERVICE_KEY') ? text.keys.needsServiceKey : '';
-
-/**
- * What the person can try with a key, for its owner and for administrators. `/auth/forward` is for proxies only, and is often not
- * reachable from outside.
- * @param key a secret, or a variable of the shell
- */
-export const commandOf = (key: string): string | undefined =>
-  requestCommand(key) ?? (isAdministrator.value ? verifyCommand('$KEYREEVE_SERVICE_KEY', key) : undefined);

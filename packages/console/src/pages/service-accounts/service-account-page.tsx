@@ -17,7 +17,7 @@ import { session } from '../../session.ts';
 import { text } from '../../text/text.ts';
 import { CreateKeyDialog } from '../keys/create-key-dialog.tsx';
 import { CreateKeyButton, KeyList } from '../keys/key-list.tsx';
-import { KeyView } from '../keys/key-view.tsx';
+import { ConsoleKeyView } from '../keys/console-key-view.tsx';
 import { keysOf } from '../keys/keys-of-account.ts';
 import { ManagersSection } from './managers-section.tsx';
 import { ServiceAccountForm, type ServiceAccount } from './service-account-form.tsx';
@@ -26,7 +26,7 @@ import { root } from '../../root.ts';
 
 /** A key of a service account. The parameters are from the URL. */
 export const ServiceAccountKeyPage = ({ id, keyId }: { readonly id: string; readonly keyId: string }) => (
-  <KeyView owner={keysOf(id)} id={Number(keyId)} key={keyId} />
+  <ConsoleKeyView owner={keysOf(id)} id={Number(keyId)} key={keyId} />
 );
 
 /** @param id of the service account, from the URL */

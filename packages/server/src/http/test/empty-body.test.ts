@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { allRoutes, type CreatedKey } from '@keyreeve/contract';
 import { bearer, newApp } from '../../../test-kit/new-app.ts';
 import { newAdministrator } from '../../../test-kit/administrators.ts';
+import { newPortalBackend } from '../../../test-kit/portal.ts';
 import { ask, head } from '../../../test-kit/raw-http.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
@@ -25,10 +26,11 @@ test('an optional body that is empty is absent, in every framing and with every 
   const { account, accessToken } = await newAdministrator(app);
   const { json } = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'a' } });
   const { id } = json as CreatedKey;
-  const { authorization } = bearer(accessToken);
+  const ofPortal = await (await newPortalBackend(app)).open();
   const optional = allRoutes.filter(({ body }) => body?.isOptional === true && body.type === 'json');
   assert.ok(optional.length >= 3);
-  for (const { method, path } of optional) {
+  for (const { method, path, auth } of optional) {
+    const { authorization } = auth === 'portal_session' ? ofPortal.headers : bearer(accessToken);
     const target = path.replace('/accounts/:id', `/accounts/${account.id}`).replace('/api-keys/:id', `/api-keys/${id}`);
     if (target.includes(':')) continue;
     const send = (lines: readonly string[], content: string) =>

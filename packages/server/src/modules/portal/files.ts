@@ -22,6 +22,6 @@ export const portalFiles = ({ log, basePath, style = '', consoleFolder }: Portal
     folder: () =>
       join(consoleFolder ?? dirname(fileURLToPath(import.meta.resolve('#console/dist/index.html'))), 'portal'),
     onMissing: (err) => log.error({ event: 'portal_files_missing', err }),
-    style: { name: 'portal.css', text: style },
+    style: { name: 'start.css', text: style },
     edit: (page, _, id) => page.replaceAll(folderOfNoBuild, basePath.with(`/portal/assets/${id}/`)),
   });

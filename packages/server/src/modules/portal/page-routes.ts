@@ -19,6 +19,7 @@ const page = {
   tag: 'Key page',
   summary: 'Open the key page',
   auth: 'none',
+  readsDatabase: true,
   params: Type.Object({ id: Type.String() }),
   headers: Type.Object({ 'Sec-Fetch-Dest': Type.Optional(Type.String()) }),
   success: { status: 200, description: 'The page', contentType: 'text/html; charset=utf-8' },

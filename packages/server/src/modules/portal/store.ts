@@ -3,6 +3,7 @@
  * and with the service account: the reads join their rows, so each request depends on all of them in one snapshot.
  */
 import { limits, type PortalCapability } from '@keyreeve/contract';
+import { aheadMsMax } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import type { PortalPerson } from '../../foundation/principal.ts';
@@ -75,7 +76,8 @@ const insert = sql(
 const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 const deleteExpiredOf = sql(
   'delete_expired_portal_sessions_of_account',
-  `delete from portal_sessions where ${ofAccount} and expires_at <= $2`,
+  // One that began while a clock was ahead would count until long after the correction.
+  `delete from portal_sessions where ${ofAccount} and (expires_at <= $2 or created_at - ${aheadMsMax} > $2)`,
 );
 // First those whose token was not used, then those of the same person, each time the oldest.
 const evict = sql<{ id: string }>(

@@ -1,8 +1,8 @@
 /** One key of an account, for administrators. */
-import { KeyView } from '../../keys/key-view.tsx';
+import { ConsoleKeyView } from '../../keys/console-key-view.tsx';
 import { administeredKeysOf } from '../keys/administered-keys.ts';
 
 /** The parameters are from the URL. */
 export const AdministeredKeyPage = ({ id, keyId }: { readonly id: string; readonly keyId: string }) => (
-  <KeyView owner={administeredKeysOf(id)} id={Number(keyId)} key={keyId} />
+  <ConsoleKeyView owner={administeredKeysOf(id)} id={Number(keyId)} key={keyId} />
 );

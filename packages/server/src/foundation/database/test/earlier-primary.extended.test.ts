@@ -147,15 +147,17 @@ test('after a promotion, a removed right is not read from the earlier primary, b
 
   // Its own connections to the earlier primary wait for a standby, and are cancelled.
   const waiting = `select from pg_stat_activity where wait_event = 'SyncRep'`;
-  await until(
-    'no write waits',
-    async () => (await new PostgresDatabases(earlier?.url() ?? '').all(waiting)).length <= 2,
-  );
+  const atEarlier = new PostgresDatabases(earlier.url());
+  await until('no write waits', async () => (await atEarlier.all(waiting)).length <= 2);
 
-  // A process that starts learns from the others that they have waited.
-  const started = await open(promoted.url());
-  assert.equal(started.primaryProof?.unsettledMs, 0);
-  assert.equal(await remove(started, 2), 1);
+  // A process that starts learns from the others that they have waited. They take the lock with their next proof.
+  let started: Db | undefined;
+  await until('a process has shared that it has waited', async () => {
+    await started?.close();
+    started = await open(promoted.url());
+    return started.primaryProof?.unsettledMs === 0;
+  });
+  assert.equal(started && (await remove(started, 2)), 1);
   assert.ok((await databases.all('select from rights')).length === 8);
 });
 

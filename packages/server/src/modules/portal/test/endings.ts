@@ -2,7 +2,6 @@
 import type { TestApp } from '../../../../test-kit/new-app.ts';
 import { operator } from '../../../../test-kit/new-app.ts';
 import { newPortalBackend, type OpenPortal, type PortalBackend } from '../../../../test-kit/portal.ts';
-import { removeManagers } from '../../../../test-kit/service-accounts.ts';
 
 interface Ending {
   /** Settings of the management key. */
@@ -47,7 +46,11 @@ export const endings: Readonly<Record<string, Ending>> = {
     end: (app, { accountId }) => app.service.services.accounts.delete(operator, accountId),
   },
   'the account does not manage the service account any more': {
-    end: (app, { serviceId }) => removeManagers(app.db, serviceId),
+    end: async (app, { serviceId, accountId }) => {
+      const { managers } = app.service.services;
+      await managers.add(operator, serviceId, (await app.createAccount()).id);
+      await managers.remove(operator, serviceId, accountId);
+    },
   },
   'the service account is disabled': {
     end: (app, { serviceId }) => app.service.services.accounts.disable(operator, serviceId),

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { test as nodeTest } from 'node:test';
+import { isBounded } from '@keyreeve/contract';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { hostOrigin, newPortalBackend, redeem, tokenOf } from '../../../../test-kit/portal.ts';
 import { ask, head, type RawAnswer } from '../../../../test-kit/raw-http.ts';
 import { newTempFolder, type TempFolder } from '../../../../test-kit/temp-folder.ts';
+import { BuiltFiles } from '../../../http/built-files.ts';
+import { portalPageRoutes } from '../page-routes.ts';
 
 const template = `<!doctype html>
 <meta name="keyreeve-origin" content="{{origin}}"><meta name="keyreeve-display" content="{{display}}">
@@ -20,7 +24,7 @@ function newFolder(): TempFolder {
   writeFileSync(join(folder.path, 'index.html'), '<!doctype html>\n');
   writeFileSync(join(portal, 'index.html'), template);
   writeFileSync(join(portal, 'portal.js'), 'export {};');
-  writeFileSync(join(portal, 'portal.css'), 'p{}');
+  writeFileSync(join(portal, 'start.css'), 'p{}');
   writeFileSync(join(portal, 'keys.js'), 'customElements;');
   return folder;
 }
@@ -101,6 +105,22 @@ test('the key page opens nowhere else, and an ended session has none', async () 
   assert.equal((await get(app, `/portal/${frame.id}`, 'Sec-Fetch-Dest: iframe')).status, 404);
 });
 
+nodeTest(
+  'requests for the key page are bounded, because each reads the database, and those for its files are not',
+  () => {
+    const files = new BuiltFiles({ folder: () => '', onMissing: () => undefined, edit: (text) => text });
+    const routes = portalPageRoutes({ find: () => Promise.resolve(undefined) }, files);
+    assert.deepEqual(
+      routes.map(({ contract }) => [contract.path, isBounded(contract)]),
+      [
+        ['/portal/:id', true],
+        ['/portal/assets/:build/:name', false],
+        ['/portal/keys.js', false],
+      ],
+    );
+  },
+);
+
 test('the files of the key page are cached, and pages of all origins can load the script of the element', async () => {
   using folder = newFolder();
   const environment = { KEYREEVE_ACCENT: '#7a1fa2', KEYREEVE_CORS_ORIGINS: hostOrigin };
@@ -113,7 +133,7 @@ test('the files of the key page are cached, and pages of all origins can load th
     [script.status, headerOf(script, 'cache-control'), headerOf(script, 'cross-origin-resource-policy')],
     [200, 'public, max-age=31536000, immutable', 'same-origin'],
   );
-  const style = await get(app, `/portal/assets/${build}/portal.css`);
+  const style = await get(app, `/portal/assets/${build}/start.css`);
   assert.ok(style.body.startsWith('p{}') && style.body.length > 3, 'the accent of the operator follows the style');
   const element = await get(app, '/portal/keys.js', `Origin: ${hostOrigin}`);
   assert.deepEqual(

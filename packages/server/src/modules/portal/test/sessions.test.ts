@@ -7,6 +7,7 @@ import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { hostOrigin, newPortalBackend, redeem, stateOf, tokenOf } from '../../../../test-kit/portal.ts';
 import { until } from '../../../../test-kit/until.ts';
+import { aheadMsMax } from '../../../foundation/clock.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { deleteExpiredPortalSessions } from '../store.ts';
 
@@ -80,7 +81,7 @@ testOnBoth('a token becomes the secret of a session with what the backend has st
   for (const text of [tokenOf(session), secret]) assert.ok(!app.logLines.some((line) => line.includes(text)));
 });
 
-testOnBoth('every token that does not work gets the same response, and causes no write', async () => {
+testOnBoth('every token that does not work gets the same response', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
   const used = await backend.create();
@@ -310,6 +311,18 @@ testOnBoth('of more sessions than the bound, unused ones end first, then those o
     evicted.map(({ target }) => target),
     [unused.id, ada.id, eve.id],
   );
+});
+
+test('sessions that began while a clock was ahead have ended, and count for nothing', async () => {
+  await using app = await newApp();
+  const backend = await newPortalBackend(app);
+  const ahead = await backend.open();
+  const shift = sql('test_shift_portal_sessions', 'update portal_sessions set created_at = $1, expires_at = $2');
+  const later = app.clock.now() + aheadMsMax + 1;
+  await app.db.transaction((tx) => tx.run(shift, [later, later + 3_600_000]));
+  assertRejected(await stateOf(app, ahead), 'portal_session_ended');
+  const { id } = await backend.create();
+  assert.deepEqual(await ids(app), [id]);
 });
 
 test('creations are bounded for each service account, and for each owner', async () => {
