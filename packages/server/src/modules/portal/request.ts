@@ -28,9 +28,9 @@ export function portalDataOf(body: NewPortalSessionBody, ownOrigins: OwnOrigins)
 
 /**
  * The text becomes part of a Content-Security-Policy. A URL can have other characters in its host, such as `;` and `*`, which have a
- * meaning there.
+ * meaning there. It cannot name an IPv6 address (CSP Level 3, section 2.3.1).
  */
-const originPattern = /^https?:\/\/(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/;
+const originPattern = /^https?:\/\/[a-z0-9_.-]+(?::[0-9]{1,5})?$/;
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 const secure = '`https`, or `http` of `localhost`, `127.0.0.1` or `[::1]`';
 
@@ -40,7 +40,7 @@ function assertOrigin(text: string, ownOrigins: OwnOrigins): void {
   if (!url || url.origin !== text || !originPattern.test(text))
     throw invalidAt(
       '/origin',
-      'Expected an origin as browsers write it: scheme, host in lower case and a port that is not the default, such as https://app.example.com.',
+      'Expected an origin as browsers write it: scheme, host in lower case and a port that is not the default, such as https://app.example.com. The host cannot be an IPv6 address, which no Content-Security-Policy can name.',
       { code: 'wrong_form' },
     );
   if (!isSecure(url)) throw invalidAt('/origin', `Expected ${secure}.`, { code: 'wrong_form' });
