@@ -131,7 +131,10 @@ async function managesKeys(host: Page, note: Note): Promise<void> {
     return !(await dialog.isVisible());
   };
   await press(dialog, 'Delete key', isDeleted);
-  await frame.getByText(/^Rejected since/).first().waitFor();
+  await frame
+    .getByText(/Rejected since/)
+    .first()
+    .waitFor();
   note('deleted', '');
 }
 

@@ -10,7 +10,7 @@ export const portalLimits = {
   ),
   portalSessionsMax: limit(
     100,
-    'Open portal sessions of one service account. One more ends another, unused ones first.',
+    'Open portal sessions of one service account. One more ends one of the person who has the most.',
     'portal_session_ended',
   ),
   portalSessionsPerHourMax: limit(

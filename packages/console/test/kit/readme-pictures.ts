@@ -8,6 +8,7 @@ import type { TestApp } from '../../../server/test-kit/new-app.ts';
 import { BrowserContexts } from './browser-contexts.ts';
 import { ConsoleSite, originOf, signInByCookie } from './console-site.ts';
 import { newInstallation } from './installation.ts';
+import { openHosted } from './portal-site.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -81,7 +82,33 @@ async function seed(app: TestApp, accountId: string): Promise<readonly number[]>
   return keys.map(({ id }) => id);
 }
 
-/** Writes `console-keys-light.png` and `console-key-dark.png` to the folder. */
+/** A page of a product around the key page. */
+const product = {
+  look: 'accent="#0a7d5a" background="#fbfaf7" radius="10" theme="light"',
+  menu: `<nav><b>Parcelwise</b><span>Shipments</span><span>Warehouses</span><span>Invoices</span>
+    <span class="here">Developers</span></nav><h1>Developers</h1>`,
+  style: `body { margin: 0; display: grid; grid: auto 1fr / 220px 1fr; min-height: 100vh; font: 15px/1.5 system-ui, sans-serif;
+      background: #fbfaf7; color: #1f2a24 }
+    nav { grid-row: span 2; padding: 28px 24px; background: #12382c; color: #d9ebe2 }
+    nav b { display: block; margin-bottom: 24px; font-size: 18px }
+    nav span { display: block; padding: 6px 0; opacity: 0.75 }
+    nav .here { font-weight: 600; opacity: 1 }
+    h1 { margin: 28px 36px 12px; font-size: 22px }
+    keyreeve-keys { margin: 0 32px }`,
+};
+
+async function takeKeyPage(site: ConsoleSite, path: string): Promise<void> {
+  await using hosted = await openHosted(site, { width: 1400, height: 700, attributes: product.look });
+  await seed(site.app, hosted.backend.serviceId);
+  const { page } = hosted;
+  await hosted.load();
+  await page.addStyleTag({ content: product.style });
+  await page.evaluate(`document.querySelector('p').outerHTML = ${JSON.stringify(product.menu)}`);
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path });
+}
+
+/** Writes `console-keys-light.png`, `console-key-dark.png` and `key-page.png` to the folder. */
 export async function takeReadmePictures(browser: Browser, folder: string): Promise<void> {
   await using installation = await newInstallation({
     environment: { KEYREEVE_MAIL_FROM: 'Keyreeve <accounts@example.com>' },
@@ -102,4 +129,5 @@ export async function takeReadmePictures(browser: Browser, folder: string): Prom
     await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
     await visitor.page.screenshot({ path: join(folder, name) });
   }
+  await takeKeyPage(site, join(folder, 'key-page.png'));
 }

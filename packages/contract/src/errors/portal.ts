@@ -23,7 +23,7 @@ export const portalErrors = {
     title: 'The portal session has ended',
     meaning: `A portal session lasts at most ${limits.portalSessionSeconds / 60} minutes. It ends earlier with its management key, with the rights of that key, or with the service account.`,
     cause:
-      'The portal session has expired or was ended; or its management key was deleted, disabled or rotated, has expired or lost its scope; or an account was disabled, or does not manage the service account any more; or the request has no secret of a portal session.',
+      'The portal session has expired or was ended; or its management key was deleted or rotated, has expired, is disabled or lacks its scope; or an account is disabled, or does not manage the service account; or the request has no secret of a portal session.',
     fix: 'Load the frame, or open the page, from your own application again, which creates a new portal session.',
   },
   portal_capability_required: {

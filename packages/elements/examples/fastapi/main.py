@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -51,7 +52,8 @@ def new_session(person: dict[str, str]) -> str:
 
 @app.get("/")
 def page() -> Response:
-    policy = f"default-src 'self'; script-src {URL}; style-src 'unsafe-inline'; frame-src 'self' {URL}"
+    service = "{0.scheme}://{0.netloc}".format(urlsplit(URL))
+    policy = f"default-src 'self'; script-src {service}; style-src 'unsafe-inline'; frame-src 'self' {service}"
     return HTMLResponse(PAGE, headers={"Content-Security-Policy": policy})
 
 

@@ -120,15 +120,15 @@ window.fetchAddress = async (address) => {
     });
     return [request.status, request.responseURL, request.getAllResponseHeaders(), request.responseText];
   });
-  for (const [tag, name, more] of [
-    ['img', 'src', {}],
-    ['script', 'src', {}],
-    ['object', 'data', {}],
-    ['embed', 'src', {}],
-    ['link', 'href', { rel: 'prefetch' }],
-    ['link', 'href', { rel: 'stylesheet' }],
-    ['iframe', 'src', { sandbox: 'allow-scripts allow-same-origin' }],
-    ['iframe', 'src', { loading: 'eager', name: 'stolen' }],
+  for (const { tag, name, more } of [
+    { tag: 'img', name: 'src' },
+    { tag: 'script', name: 'src' },
+    { tag: 'object', name: 'data' },
+    { tag: 'embed', name: 'src' },
+    { tag: 'link', name: 'href', more: { rel: 'prefetch' } },
+    { tag: 'link', name: 'href', more: { rel: 'stylesheet' } },
+    { tag: 'iframe', name: 'src', more: { sandbox: 'allow-scripts allow-same-origin' } },
+    { tag: 'iframe', name: 'src', more: { name: 'stolen' } },
   ])
     await attempt(tag, () => {
       const element = Object.assign(document.createElement(tag), more, { [name]: `${address}?${tag}` });

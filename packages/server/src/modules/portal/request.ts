@@ -22,16 +22,18 @@ export function portalDataOf(body: NewPortalSessionBody, ownOrigins: OwnOrigins)
     ...(scopes && { scopes }),
     ...(person && { person: personOf(person) }),
     ...(origin !== undefined && { origin }),
-    ...(returnUrl !== undefined && { returnUrl: returnUrlOf(returnUrl, origin) }),
+    ...(returnUrl !== undefined && { returnUrl: returnUrlOf(returnUrl, origin, ownOrigins) }),
   };
 }
 
 /**
  * The text becomes part of a Content-Security-Policy. A URL can have other characters in its host, such as `;` and `*`, which have a
- * meaning there.
+ * meaning there. It cannot name an IPv6 address (CSP Level 3, section 2.3.1).
  */
-const originPattern = /^https?:\/\/(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/;
+const originPattern = /^https?:\/\/[a-z0-9_.-]+(?::[0-9]{1,5})?$/;
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
+const notOwn =
+  'Expected another origin than those of this service: the scripts of a page of the same origin could read the key page.';
 const secure = '`https`, or `http` of `localhost`, `127.0.0.1` or `[::1]`';
 
 /** @throws DomainError `invalid_request` */
@@ -40,25 +42,22 @@ function assertOrigin(text: string, ownOrigins: OwnOrigins): void {
   if (!url || url.origin !== text || !originPattern.test(text))
     throw invalidAt(
       '/origin',
-      'Expected an origin as browsers write it: scheme, host in lower case and a port that is not the default, such as https://app.example.com.',
+      'Expected an origin as browsers write it: scheme, host in lower case and a port that is not the default, such as https://app.example.com. The host cannot be an IPv6 address, which no Content-Security-Policy can name.',
       { code: 'wrong_form' },
     );
   if (!isSecure(url)) throw invalidAt('/origin', `Expected ${secure}.`, { code: 'wrong_form' });
-  if (ownOrigins.includes(text))
-    throw invalidAt(
-      '/origin',
-      'Expected another origin than those of this service: the scripts of a page of the same origin could read the key page.',
-    );
+  if (ownOrigins.includes(text)) throw invalidAt('/origin', notOwn);
 }
 
 /** @returns the URL as browsers write it @throws DomainError `invalid_request` */
-function returnUrlOf(text: string, origin: string | undefined): string {
+function returnUrlOf(text: string, origin: string | undefined, ownOrigins: OwnOrigins): string {
   const url = URL.parse(text);
   if (!url || !isSecure(url))
     throw invalidAt('/returnUrl', `Expected an absolute URL with ${secure}.`, { code: 'wrong_form' });
   if (url.username !== '' || url.password !== '')
     throw invalidAt('/returnUrl', 'Expected a URL without a user name and a password.', { code: 'wrong_form' });
   if (origin !== undefined && url.origin !== origin) throw invalidAt('/returnUrl', 'Expected a URL of `origin`.');
+  if (ownOrigins.includes(url.origin)) throw invalidAt('/returnUrl', notOwn);
   if (url.href.length > limits.portalReturnUrlCharsMax)
     throw invalidAt(
       '/returnUrl',

@@ -158,8 +158,8 @@ export class PortalSessions {
       assertTx: (tx) => assertCredentialValidTx(tx, principal, now),
       deleteTx: (tx) => store.deleteOwnedTx(tx, id, principal.accountId, now),
       read: async () => {
-        const row = await store.findPortalSession(db, id, now);
-        if (row?.ownerId !== principal.accountId) throw new DomainError('portal_session_not_found');
+        if (await store.isPortalSessionOf(db, id, principal.accountId, now)) return;
+        throw new DomainError('portal_session_not_found');
       },
     });
   }

@@ -79,14 +79,16 @@ const deleteExpiredOf = sql(
   // One that began while a clock was ahead would count until long after the correction.
   `delete from portal_sessions where ${ofAccount} and (expires_at <= $2 or created_at - ${aheadMsMax} > $2)`,
 );
-// First those whose token was not used, then those of the same person, each time the oldest.
+// The person who has the most sessions, with the new one, loses one: no person's sessions end those of a colleague who has fewer. Of
+// these, first one whose token was not used, then the oldest.
 const evict = sql<{ id: string }>(
   'evict_portal_sessions',
   `delete from portal_sessions where id in (
      select id from (
-       select id, row_number() over (
-         order by case when redeemed_at is null then 0 when person = $2 then 1 else 2 end desc, created_at desc, id desc
-       ) as place from portal_sessions where ${ofAccount}) ranked
+       select id, row_number() over (order by sessions, redeemed_at is null, created_at desc, id desc) as place from (
+         select id, redeemed_at, created_at, count(*) over (partition by coalesce(person, ''))
+             + case when coalesce(person, '') = coalesce($2, '') then 1 else 0 end as sessions
+           from portal_sessions where ${ofAccount}) counted) ranked
      where place > $3) returning id`,
 );
 // One statement decides: of several concurrent requests with one token, one finds the row unchanged.
@@ -100,11 +102,16 @@ const remove = sql<{ accountId: string }>(
   `delete from portal_sessions where id = $1
    returning (select id from accounts where accounts.pk = portal_sessions.account_pk) as "accountId"`,
 );
-// Of any management key of the owner, which may have been deleted meanwhile: only those of existing keys can be found.
+// Of any management key of the owner. Also while a disabled key or account suspends the session: it must not continue afterwards.
+const isOwned = `id = $1 and expires_at > $3 and key_id in (
+     select k.id from api_keys k join accounts a on a.pk = k.account_pk where a.id = $2)`;
+const selectOwned = sql<{ id: string }>(
+  'select_portal_session_of_owner',
+  `select id from portal_sessions where ${isOwned}`,
+);
 const removeOwned = sql<{ accountId: string }>(
   'delete_portal_session_of_owner',
-  `delete from portal_sessions where id = $1 and expires_at > $3 and key_id in (
-     select k.id from api_keys k join accounts a on a.pk = k.account_pk where a.id = $2)
+  `delete from portal_sessions where ${isOwned}
    returning (select id from accounts where accounts.pk = portal_sessions.account_pk) as "accountId"`,
 );
 const deleteExpired = sql(
@@ -162,6 +169,13 @@ export const redeemTokenTx = async (
 /** @returns the id of the service account; undefined if there was no such session */
 export const deletePortalSessionTx = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.get(remove, [id]))?.accountId;
+
+export const isPortalSessionOf = async (
+  reader: Pick<Reader, 'get'>,
+  id: string,
+  ownerId: string,
+  now: number,
+): Promise<boolean> => (await reader.get(selectOwned, [id, ownerId, now])) !== undefined;
 
 /** As {@link deletePortalSessionTx}, for a session of a management key of this owner. */
 export const deleteOwnedTx = async (

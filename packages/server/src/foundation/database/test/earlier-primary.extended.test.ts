@@ -108,7 +108,8 @@ test('a primary is read only if the standbys that may be promoted confirm a writ
 
 test('after a promotion, a removed right is not read from the earlier primary, by whichever path', async () => {
   assert.ok(earlier && promoted);
-  const databases = new PostgresDatabases(promoted.url());
+  const promotedUrl = promoted.url();
+  const databases = new PostgresDatabases(promotedUrl);
   await using front = await FaultProxy.start(earlier.url());
   /** Cut off: it reaches only the earlier primary. */
   const cutOff = await open(earlier.url());
@@ -154,7 +155,7 @@ test('after a promotion, a removed right is not read from the earlier primary, b
   let started: Db | undefined;
   await until('a process has shared that it has waited', async () => {
     await started?.close();
-    started = await open(promoted.url());
+    started = await open(promotedUrl);
     return started.primaryProof?.unsettledMs === 0;
   });
   assert.equal(started && (await remove(started, 2)), 1);

@@ -27,6 +27,8 @@ const refusedOrigins: readonly string[] = [
   ' https://app.example.com',
   'https://app.example.com\n',
   'https://*.example.com',
+  'http://[::1]:3000',
+  'https://[2001:db8::1]',
   'https://app.example.com;script-src',
   "https://app.example.com'self'",
   'https://app.example.com,https://evil.example',
@@ -53,7 +55,6 @@ nodeTest('the origin of a frame is one origin as browsers write it, and no own o
     'https://192.0.2.7',
     'http://localhost:3000',
     'http://127.0.0.1:3000',
-    'http://[::1]:3000',
     'https://auth.example.com:8443',
   ];
   for (const origin of accepted) assert.equal(check({ origin }).origin, origin);
@@ -78,6 +79,7 @@ nodeTest('the address to return to is absolute, secure and of the origin', () =>
   assert.equal(check({ origin, returnUrl: 'https://APP.example.com/a b?c#d' }).returnUrl, `${origin}/a%20b?c#d`);
   const { origin: none, returnUrl } = check({ returnUrl: 'http://localhost:3000' });
   assert.deepEqual([none, returnUrl], [undefined, 'http://localhost:3000/']);
+  for (const text of own) assert.throws(() => check({ returnUrl: `${text}/settings` }), pointsTo('/returnUrl'), text);
   assert.throws(() => check({}), pointsTo('/origin'));
 });
 

@@ -21,8 +21,8 @@ const rows = sql<{ id: string; text: string }>(
 const fill = sql(
   'test_fill_portal_sessions',
   `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < $1)
-   insert into portal_sessions (id, account_pk, key_id, key_lookup, token_hash, data, created_at, redeemed_at, expires_at)
-   select 'por_' || n, account_pk, key_id, key_lookup, token_hash, data, $3, $3, expires_at
+   insert into portal_sessions (id, account_pk, key_id, key_lookup, token_hash, data, person, created_at, redeemed_at, expires_at)
+   select 'por_' || n, account_pk, key_id, key_lookup, token_hash, data, person, $3, $3, expires_at
    from portal_sessions cross join numbers where id = $2`,
 );
 const ids = async ({ db }: TestApp): Promise<string[]> => (await db.all(rows)).map(({ id }) => id);
@@ -185,6 +185,19 @@ testOnBoth('a session ends by its backend, by its key page, and by no other owne
   assert.deepEqual(await ids(app), []);
 });
 
+test('a session that ends while its service account is disabled does not continue afterwards', async () => {
+  await using app = await newApp();
+  const backend = await newPortalBackend(app);
+  const [ended, suspended] = [await backend.open(), await backend.open()];
+  await app.service.services.accounts.disable(operator, backend.serviceId);
+  const end = () => app.call('DELETE', `/auth/portal-sessions/${ended.id}`, { headers: backend.headers });
+  assert.equal((await end()).status, 204);
+  assert.equal((await stateOf(app, suspended)).status, 401);
+  await app.service.services.accounts.enable(operator, backend.serviceId);
+  assert.equal((await stateOf(app, ended)).status, 401);
+  assert.equal((await stateOf(app, suspended)).status, 200);
+});
+
 test('the audit log names the person, the management key and the session', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
@@ -278,7 +291,7 @@ test('without a catalogue, a session without scopes can give any, and the given 
   assertRejected(await backend.request({ scopes: ['keyreeve:verify'] }), 'scope_not_entitled');
 });
 
-testOnBoth('of more sessions than the bound, unused ones end first, then those of the same person', async () => {
+testOnBoth('of more sessions than the bound, the person with the most loses one', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
   const backend = await newPortalBackend(app);
   const step = async <T>(made: Promise<T>): Promise<T> => {
@@ -287,29 +300,27 @@ testOnBoth('of more sessions than the bound, unused ones end first, then those o
     return result;
   };
   const eve = await step(backend.open({ person: { id: 'eve' } }));
-  const ada = await step(backend.open({ person: { id: 'ada' } }));
-  const unused = await step(backend.create({ person: { id: 'bob' } }));
-  await app.db.transaction((tx) => tx.run(fill, [limits.portalSessionsMax - 3, unused.id, app.clock.now()]));
+  const unused = await step(backend.create({ person: { id: 'eve' } }));
+  const first = await step(backend.open({ person: { id: 'ada' } }));
+  const fillTx = app.db.transaction((tx) => tx.run(fill, [limits.portalSessionsMax - 4, first.id, app.clock.now()]));
+  await step(fillTx);
+  const pending = await step(backend.create({ person: { id: 'ada' } }));
   const isOpen = async (): Promise<boolean[]> => {
     const open = new Set(await ids(app));
-    return [unused.id, ada.id, eve.id].map((id) => open.has(id));
+    return [eve.id, unused.id, first.id, pending.id].map((id) => open.has(id));
   };
-  assert.deepEqual(await isOpen(), [true, true, true]);
-  const second = await backend.open({ person: { id: 'ada' } });
-  assert.deepEqual(await isOpen(), [false, true, true]);
-  app.clock.advance({ seconds: 1 });
-  const third = await backend.open({ person: { id: 'ada' } });
-  assert.deepEqual(await isOpen(), [false, false, true]);
-  assertRejected(await stateOf(app, ada), 'portal_session_ended');
-  await backend.open({ person: { id: 'new' } });
-  assert.deepEqual(await isOpen(), [false, false, false]);
-  const open = await ids(app);
-  assert.equal(open.length, limits.portalSessionsMax);
-  assert.ok([second.id, third.id].every((id) => open.includes(id)));
+  assert.deepEqual(await isOpen(), [true, true, true, true]);
+  await step(backend.open({ person: { id: 'ada' } }));
+  assert.deepEqual(await isOpen(), [true, true, true, false], 'her unused one first');
+  await step(backend.open({ person: { id: 'new' } }));
+  assert.deepEqual(await isOpen(), [true, true, false, false], 'then her oldest one');
+  assertRejected(await stateOf(app, first), 'portal_session_ended');
+  assert.equal((await stateOf(app, eve)).status, 200);
+  assert.equal((await ids(app)).length, limits.portalSessionsMax);
   const evicted = (await listAuditEvents(app.db)).filter(({ details }) => details === '{"evicted":true}');
   assert.deepEqual(
     evicted.map(({ target }) => target),
-    [unused.id, ada.id, eve.id],
+    [pending.id, first.id],
   );
 });
 
