@@ -1,9 +1,11 @@
 /** A browser with the page of a host, as a person has it: without permissions, and with a clock that tests move. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
-import type { Browser, BrowserContext, Frame, Locator, Page } from 'playwright-core';
+import { firefox, type Browser, type BrowserContext, type Frame, type Locator, type Page } from 'playwright-core';
 import type { RedeemedPortalSession } from '@keyreeve/contract';
 import { openBrowser } from '../../../server/test/e2e/browser.ts';
+import { programMsMax } from '../../../server/test-kit/time-limits.ts';
 import { awaited, until } from '../../../server/test-kit/until.ts';
 import type { Host } from './host.ts';
 
@@ -14,6 +16,27 @@ let browser: Browser | undefined;
 after(async () => {
   if (browser) await awaited('the browser ends', browser.close());
 });
+
+const firefoxPaths = ['/usr/bin/firefox-esr', '/usr/bin/firefox'];
+
+/**
+ * Firefox as its makers and Debian publish it, over WebDriver BiDi.
+ * @returns undefined if it is not installed: then the test is skipped, and fails under CI
+ */
+export async function openFirefox(t: TestContext, host: Host): Promise<HostBrowser | undefined> {
+  const executablePath = firefoxPaths.find((path) => existsSync(path));
+  if (executablePath === undefined) {
+    assert.notEqual(process.env['CI'], 'true', 'firefox-esr is not installed, but CI requires it');
+    t.skip('firefox-esr is not installed: not tried');
+    return undefined;
+  }
+  const options = { executablePath, channel: 'moz-firefox', timeout: programMsMax };
+  const launched = await awaited('Firefox starts', firefox.launch(options));
+  const context = await launched.newContext({ locale: 'en-US' });
+  context.setDefaultTimeout(programMsMax);
+  await context.clock.install();
+  return new HostBrowser(context, await context.newPage(), host, launched);
+}
 
 /** @returns undefined if Chromium is not installed */
 export async function openHostBrowser(t: TestContext, host: Host): Promise<HostBrowser | undefined> {
@@ -33,7 +56,11 @@ export class HostBrowser implements AsyncDisposable {
   /** Messages of the browser. */
   readonly messages: string[] = [];
 
-  constructor(context: BrowserContext, page: Page, host: Host) {
+  readonly #own: Browser | undefined;
+
+  /** @param own ends with this */
+  constructor(context: BrowserContext, page: Page, host: Host, own?: Browser) {
+    this.#own = own;
     this.context = context;
     this.page = page;
     this.host = host;
@@ -86,7 +113,7 @@ export class HostBrowser implements AsyncDisposable {
   }
 
   async closeSecret(): Promise<void> {
-    await this.frame.getByLabel('I have stored it').check();
+    await this.frame.getByLabel('I have stored it').click();
     await this.button('Close').click();
     await this.frame.getByRole('dialog').waitFor({ state: 'detached' });
   }
@@ -97,5 +124,6 @@ export class HostBrowser implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await awaited('the browser context ends', this.context.close());
+    if (this.#own) await awaited('Firefox ends', this.#own.close());
   }
 }
