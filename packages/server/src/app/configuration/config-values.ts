@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { allRoutes, docsPath, keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve/contract';
+import { allRoutes, docsPath, keyPrefixPattern, limits, portalPath, reservedPrefixes } from '@keyreeve/contract';
 import { parseEmail } from '../../modules/accounts/email.ts';
 import { masterKeyBytes } from '../../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../../foundation/database/database.ts';
@@ -93,7 +93,7 @@ export function publicUrl(text: string): string {
 
 /** The first segments of the paths of the service. */
 const ownSegments: ReadonlySet<string> = new Set(
-  [...allRoutes.map(({ path }) => path), docsPath, '/console', '/metrics']
+  [...allRoutes.map(({ path }) => path), docsPath, portalPath, '/console', '/metrics']
     .map((path) => path.split('/', 2)[1] ?? '')
     .filter(Boolean),
 );

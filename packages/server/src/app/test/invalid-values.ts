@@ -13,6 +13,7 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_ADMIN_NAMES', 'a.example, http://b', /must be a host name or an IP address, not “http:/],
   ['KEYREEVE_PUBLIC_URL', 'auth.example.com', /must be like https:\/\/auth\.example\.com/],
   ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com/auth/id', /begins with \/auth, which is a path of Keyreeve/],
+  ['KEYREEVE_PUBLIC_URL', 'https://example.com/portal', /begins with \/portal, which is a path of Keyreeve/],
   ['KEYREEVE_PUBLIC_URL', 'https://user:pass@auth.example.com', /must be like/],
   ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com?x', /must be like/],
   ['KEYREEVE_PUBLIC_URL', 'ftp://auth.example.com', /must be like/],
