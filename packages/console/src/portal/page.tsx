@@ -35,7 +35,7 @@ const rowsOfPage = 6;
 const compact = {
   rows: rowsOfPage,
   sort: '-created',
-  priorities: { scopes: 'low', created: 'lowest', requests: 'lowest' },
+  priorities: { scopes: 'medium', created: 'lowest', expires: 'low', requests: 'lowest' },
 } as const;
 
 interface KeyPageProps {

@@ -47,7 +47,7 @@ const examples: readonly Example[] = [
   { nickname: 'Old laptop', hint: 'krv_…h3Ju', ageDays: 205, usedHoursAgo: 1900, isDisabled: true },
 ];
 
-async function seed(app: TestApp, accountId: string): Promise<readonly number[]> {
+export async function seed(app: TestApp, accountId: string): Promise<readonly number[]> {
   const now = app.clock.now();
   const keys = examples.map((example) => ({ ...example, id: randomInt(2 ** 47, 2 ** 48) }));
   await insertKeys(
@@ -98,7 +98,7 @@ const product = {
 };
 
 async function takeKeyPage(site: ConsoleSite, path: string): Promise<void> {
-  await using hosted = await openHosted(site, { width: 1400, height: 700, attributes: product.look });
+  await using hosted = await openHosted(site, { width: 1440, height: 700, attributes: product.look });
   await seed(site.app, hosted.backend.serviceId);
   const { page } = hosted;
   await hosted.load();

@@ -35,7 +35,7 @@ interface CompactList {
   readonly rows: number;
   /** Without a choice of the person. */
   readonly sort: NonNullable<KeyQuery['sort']>;
-  readonly priorities: Partial<Record<'scopes' | 'created' | 'requests', Column<ListedKey>['priority']>>;
+  readonly priorities: Partial<Record<'scopes' | 'created' | 'expires' | 'requests', Column<ListedKey>['priority']>>;
 }
 
 export const CreateKeyButton = ({ isCreating }: Pick<KeyListProps, 'isCreating'>) => (
@@ -170,7 +170,7 @@ function columnsOf(
       cell: ({ createdAt }) => <Time at={createdAt} as="date" />,
     },
     { ...lastUsed, sort: 'lastUsed' },
-    { ...expires, sort: 'expires', priority: 'medium' },
+    { ...expires, sort: 'expires', priority: priorities.expires ?? 'medium' },
     hasUsage && {
       label: text.keys.requestsWeek,
       priority: priorities.requests ?? 'low',

@@ -86,7 +86,8 @@ test('no link in a mail changes anything without an input that a mail scanner do
     }
   }
   assert.equal(found, 7);
-  const routes = allRoutes.filter(({ auth }) => auth === 'one_time_code');
+  // The token of the key page is in no mail.
+  const routes = allRoutes.filter(({ id, auth }) => auth === 'one_time_code' && id !== 'redeemPortalToken');
   assert.ok(routes.length >= 7);
   for (const { path } of routes) {
     const answer = await client.post(path, { code: `krvc_${'0'.repeat(49)}` });
