@@ -1,4 +1,7 @@
-/** The management of service accounts, their keys and portal sessions, by a backend with a management key, or by a person with a session. */
+/**
+ * The management of service accounts, their keys and portal sessions, by a backend with a management key, or by a person with a
+ * session.
+ */
 import { send, type AccountRequest, type Service } from './account-request.ts';
 import type {
   CreatedPortalSession,

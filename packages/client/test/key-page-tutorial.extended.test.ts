@@ -126,7 +126,7 @@ async function managesKeys(host: Page, note: Note): Promise<void> {
   await frame.getByText('from the page', { exact: true }).click();
   await frame.getByRole('button', { name: 'Delete key' }).click();
   await dialog.waitFor();
-  // Asked for if the use of the key has been recorded.
+  // The dialog requires it if the use of the key has been recorded.
   const nickname = dialog.getByLabel('Type the nickname to confirm');
   const isHidden = dialog.waitFor({ state: 'hidden' });
   await submit(frame, async () => {

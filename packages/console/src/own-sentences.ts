@@ -1,4 +1,4 @@
-/** Sentences about problems that depend on the page and on the address of the console. */
+/** Sentences about problems that depend on the page and on the URL of the console. */
 import { ownOrigin } from './own-origin.ts';
 import { ownSentences } from './problem.ts';
 import { root } from './root.ts';

@@ -1,6 +1,6 @@
 /**
- * What the session and the installation are, without the requests that find it out (session.ts): parts that the key page in the frame
- * has too read it. There, no person is signed in, and only a part of the settings is known.
+ * The state of the session and of the installation, without the requests that load it (session.ts), for the parts that the console and
+ * the key page in the frame share. On the key page, no person is signed in, and only some settings are known.
  */
 import { computed, signal } from '@preact/signals';
 import type { ResponseOf } from './api.ts';

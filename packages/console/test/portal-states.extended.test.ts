@@ -48,7 +48,7 @@ test(
     }
     await using blind = await openHosted(site, { request: { capabilities: ['delete'] } });
     await blind.load();
-    await blind.frame.getByText('You may not see the API keys here.').waitFor();
+    await blind.frame.getByText('You cannot see the API keys here.').waitFor();
   },
   options,
 );

@@ -44,7 +44,7 @@ const areApart = (one: Box, other: Box): boolean =>
 const idOf = (event: string | undefined): string => event?.split(' ')[1] ?? 'no key';
 
 test(
-  'a key is created, copied, rotated, changed and deleted in the frame, and the host learns its id only',
+  'a key is created, copied, rotated, changed and deleted in the frame, and the host gets only its id',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
     const { page } = hosted;

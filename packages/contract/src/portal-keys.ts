@@ -54,7 +54,7 @@ const ofPortal = derivedRoute({
   owner: 'a portal session’s',
   description: 'for the service account of the portal session.',
   errors: ['portal_capability_required'],
-  // Of persons and of keys of their own.
+  // Errors of requests by persons. Keys of other accounts do not exist for the session.
   without: ['not_key_owner', 'reauth_required', 'administrator_required', 'email_unverified'],
 });
 

@@ -94,7 +94,7 @@ export const CreatedPortalSession = Named('CreatedPortalSession', {
   id: PortalSessionId,
   url: Text(
     'https://auth.example.com/portal/por_5Nq8wXz2LkV7cRt0YbJm4H#krvp_8fXq2LmZ…',
-    'The address of the frame or page. Its fragment is the token, which works once. No other response has it',
+    'The URL of the frame or page. Its fragment is the token, which works once. No other response has it',
   ),
   expiresAt: Instant,
   tokenExpiresAt: Instant,

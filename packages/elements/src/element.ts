@@ -4,7 +4,7 @@
  */
 import { lookChecks, messageVersion, parsePageMessage, type Look } from './messages.ts';
 
-/** Seconds between two sessions that the page asks for: a page that ends at once asks for no more than this. */
+/** Seconds between two sessions that the page requests: a page whose session ends at once gets no more. */
 const restSeconds = 10;
 
 function defineKeys(): void {
@@ -22,7 +22,7 @@ function defineKeys(): void {
       /** Of the page: that of the first message `ready` since `src` was set. */
       #origin: string | undefined;
       #rest: ReturnType<typeof setTimeout> | undefined;
-      /** The page has asked for a new session during the rest. */
+      /** Whether the page has requested a new session within these seconds. */
       #isAsked = false;
 
       constructor() {
@@ -32,7 +32,7 @@ function defineKeys(): void {
 
       connectedCallback(): void {
         addEventListener('message', this.#receive);
-        // The browser loads the frame of an element that has moved.
+        // When the element moves, the browser itself loads the frame again.
         if (!this.#frame) this.#load();
       }
 

@@ -7,7 +7,7 @@
 /** Version of the schema. A receiver ignores messages of other versions. */
 export const messageVersion = 1;
 
-/** What the host learns of a key: its id. */
+/** Messages about a key, of which the host gets only the id. */
 export type KeyMessageType = 'created' | 'rotated' | 'changed' | 'deleted';
 
 /** From the page to the host. */
@@ -18,7 +18,7 @@ export type PageMessage =
   | { readonly keyreeve: 1; readonly type: KeyMessageType; readonly keyId: number }
   /** The portal session has ended: the page can do nothing more. */
   | { readonly keyreeve: 1; readonly type: 'ended' }
-  /** The person asks for a new portal session. */
+  /** The person requests a new portal session. */
   | { readonly keyreeve: 1; readonly type: 'reload' };
 
 /** How the page looks. All values come from closed sets: no URLs and no texts. */

@@ -218,7 +218,7 @@ test('a page of the origin of the host is not taken for the key page', async (t)
   assert.deepEqual(await page.evaluate('events'), [['created', { keyId: 1 }, false]]);
 });
 
-test('a page that asks for a new session gets one in 10 seconds at most, unless a listener prevents it', async (t) => {
+test('a page that requests new sessions gets at most one in 10 seconds, unless a listener prevents it', async (t) => {
   await using at = await open(t, `<keyreeve-keys src="/frame"></keyreeve-keys>`, true);
   if (!at) return;
   const { page, context } = at;
@@ -233,7 +233,7 @@ test('a page that asks for a new session gets one in 10 seconds at most, unless 
   await until('the first frame has gone', () => first.isDetached());
   assert.equal(await inFrame(page, `roots[0][1].querySelectorAll('iframe').length`), 1);
 
-  // The element rests after each load, and a request after the rest is met at once.
+  // The element waits after each load. After this time, a request loads a session at once.
   const second = await at.frame(first);
   await send(second, message('ready'));
   await context.clock.runFor(10_000);

@@ -13,7 +13,7 @@ const lootOf = async ({ page }: HostBrowser): Promise<string> => ((await page.ev
 
 const idOf = (url: string): string => new URL(url).pathname.split('/').at(-1) ?? '';
 
-/** @throws AssertionError if the loot has a secret of a key or session, a token, the address of a session, or a nickname */
+/** @throws AssertionError if the loot has a secret of a key or session, a token, the URL of a session, or a nickname */
 async function assertNothing(browser: HostBrowser, keys: readonly string[]): Promise<void> {
   const loot = await lootOf(browser);
   // The script works: it has read the page and the closed shadow root, and has seen the events.

@@ -33,7 +33,7 @@ interface PortalSession {
   readonly asked: Asked;
 }
 
-/** Creates backends with a service account one after the other. Each gets portal sessions, and loses them. */
+/** Creates backends with a service account one after the other. Each gets portal sessions, which then end. */
 export async function runPortalScenario(options: ScenarioOptions): Promise<void> {
   const nextEnding = inRandomRounds(endings);
   while (!options.isOver()) {

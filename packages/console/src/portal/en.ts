@@ -20,9 +20,9 @@ export const en = {
     ...keyProblems,
     page_not_loaded: 'The page could not be loaded. Load it again.',
     cross_origin_request: 'The request did not come from this page. Load it again.',
-    scope_not_entitled: 'You may not give a key one of these scopes.',
-    reserved_scope: 'You may not change this key.',
-    portal_capability_required: 'You may not do this here.',
+    scope_not_entitled: 'You cannot give a key one of these scopes.',
+    reserved_scope: 'You cannot change this key.',
+    portal_capability_required: 'You cannot do this here.',
     portal_session_ended: 'Your session has ended. Load the page again.',
   },
 };
@@ -34,6 +34,6 @@ export const portal = {
   loadAgain: 'Load again',
   back: (host: string) => `Back to ${host}`,
   readOnly: 'You can see the API keys, but you cannot change them.',
-  noRead: 'You may not see the API keys here.',
+  noRead: 'You cannot see the API keys here.',
   language: 'Language of the example',
 };

@@ -35,6 +35,7 @@ export const SecretExamples = ({ secret }: { readonly secret: string }) => (
   </>
 );
 
+/** Outside of the component, where the linter takes the name for a Hook. */
 const intro = (): string => text.keys.useKey;
 
 /** A key with a public key or a trust has no secret that a program could send. */

@@ -1,4 +1,4 @@
-/** The page that shows this one in a frame: messages to it, and its wishes about the look. Both are checked by origin and source. */
+/** The page that shows this one in a frame: messages to it, and the looks that it sends. Both are checked by origin and source. */
 import { messageVersion, parseLookMessage, type Look, type PageMessage } from '../../../elements/src/messages.ts';
 
 type WithoutVersion<M> = M extends PageMessage ? Omit<M, 'keyreeve'> : never;

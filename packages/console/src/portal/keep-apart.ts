@@ -6,7 +6,7 @@ let pressedAt: Point | undefined;
 /** Notes where the pointer is pressed: the first step of what follows. */
 export function watchPointer(): void {
   addEventListener('pointerdown', ({ clientX, clientY }) => void (pressedAt = { x: clientX, y: clientY }), true);
-  // By keyboard, there is no place.
+  // A key has no place on the page.
   addEventListener('keydown', () => void (pressedAt = undefined), true);
 }
 

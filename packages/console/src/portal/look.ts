@@ -6,7 +6,7 @@
 import type { Look } from '../../../elements/src/messages.ts';
 import { contrastOf, extremeOn, leastContrast, mixed, readable, rgbOf, toCss, white, type Rgb } from './colours.ts';
 
-export type Scheme = 'light' | 'dark';
+type Scheme = 'light' | 'dark';
 export type Properties = Readonly<Record<string, string>>;
 
 /** As in tokens.css and portal.css. */

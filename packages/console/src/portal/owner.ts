@@ -16,7 +16,7 @@ export const keyIdOf = (path: string): number | undefined => {
   return Number.isInteger(id) ? id : undefined;
 };
 
-/** @param host learns of changes. Of a new secret, only after its dialog was closed: the host could remove the frame */
+/** @param host gets a message about each change; about a new secret, only after its dialog was closed: the host could remove the frame */
 export function keysOfPortal(
   { capabilities, scopes, anyScope }: Pick<PortalSession, 'capabilities' | 'scopes' | 'anyScope'>,
   { send }: Host,

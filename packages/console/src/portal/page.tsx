@@ -1,4 +1,4 @@
-/** The page: the list of keys, one key, or what the session permits no longer. */
+/** The page: the list of keys, one key, or the notice that the session has ended or cannot read keys. */
 import { useSignal, type Signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { NavigationContext, type Navigation } from '../navigation.ts';
@@ -26,7 +26,7 @@ import { portalSession, returnUrl } from './session.ts';
 import { portalText } from './texts.ts';
 
 /** For how long the second step of an operation accepts nothing. */
-export const secondStepPauseMs = 500;
+const secondStepPauseMs = 500;
 
 /** So that the list is no higher than the frame at its start. */
 const rowsOfPage = 6;

@@ -1,4 +1,4 @@
-/** Whether a button lies below the pointer. */
+/** Places of the pointer and of buttons, without the DOM. */
 
 export interface Point {
   readonly x: number;

@@ -11,11 +11,10 @@ import { exchange, partsOf } from '../request.ts';
 import { config, type KeySettings } from '../session-state.ts';
 
 export type PortalSession = ResponseOf<'GET /auth/portal/session'>;
-export type Capability = PortalSession['capabilities'][number];
 
 /** Undefined until the token is redeemed. */
 export const portalSession = signal<PortalSession>();
-/** The server accepts the session no more. */
+/** Whether the server no longer accepts the session. */
 export const hasEnded = signal(false);
 
 let secret = '';
@@ -102,7 +101,7 @@ const addressOf = (route: string) => {
   } as const;
 };
 
-/** Timers are late after the computer was asleep; then a request finds out. */
+/** A timer is late after the computer was asleep. Then the response to the next request shows the end. */
 function watchExpiry(): (() => void) | undefined {
   const state = portalSession.value;
   if (!state) return undefined;

@@ -19,7 +19,7 @@ import { hasEnded, redeem, takeToken } from './session.ts';
 import { showLanguage } from './texts.ts';
 import { whenNoDialogIsOpen } from './waiting.ts';
 
-// Before anything else.
+// First, so that the URL has the token for as short a time as possible.
 const token = takeToken();
 
 /** How long the page waits for the look of the host, so that its first picture has it. */

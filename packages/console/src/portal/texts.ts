@@ -1,4 +1,4 @@
-/** The texts of the page in English or German. Another language waits until no dialog is open; of several wishes, the last one applies. */
+/** The texts of the page in English or German. Another language waits until no dialog is open; of several, the last one applies. */
 import { keepFocusOfNextPage } from '../parts/page.tsx';
 import { setRotationTexts } from '../text/rotation-text.ts';
 import { setTexts, textsVersion } from '../text/text.ts';
@@ -26,14 +26,14 @@ let shown: string | undefined;
 
 /** Loads the texts of a language, then shows them. @param language BCP 47 @throws Error if they cannot be loaded */
 export async function showLanguage(language: string): Promise<void> {
-  const wish = ++newest;
+  const request = ++newest;
   if (language === shown) return;
   const loaded: Loaded = isGerman(language)
     ? (({ de, rotation, portal }) => ({ texts: de, rotation, portal }))(await import('./de.ts'))
     : (({ en, rotation, portal }) => ({ texts: en, rotation, portal }))(await import('./en.ts'));
   await new Promise<void>((resolve) =>
     whenNoDialogIsOpen(() => {
-      if (wish === newest) show(loaded, language);
+      if (request === newest) show(loaded, language);
       resolve();
     }),
   );

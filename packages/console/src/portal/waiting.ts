@@ -1,5 +1,5 @@
 /**
- * What waits until no dialog is open: another language, the end of the session, and the news of a new key. An open dialog may show a
+ * What waits until no dialog is open: another language, the end of the session, and the message about a new key. An open dialog may show a
  * secret that the server sends once.
  */
 import { effect } from '@preact/signals';

@@ -1,6 +1,6 @@
 /** Errors of portal sessions, with which the key page works. Part of the registry in ../errors.ts. */
 import type { ErrorDefinition } from './definition.ts';
-import { checkId, waitAndRetry } from './texts.ts';
+import { waitAndRetry } from './texts.ts';
 import { limits } from '../limits.ts';
 
 export const portalErrors = {
@@ -9,7 +9,7 @@ export const portalErrors = {
     title: 'No such portal session',
     meaning: 'No portal session has this id, it has ended, or the management key of another account created it.',
     cause: 'The portal session has ended already, or the id is wrong.',
-    fix: checkId.replace('list', 'response to `POST /auth/portal-sessions`'),
+    fix: 'Copy the complete id from the response to `POST /auth/portal-sessions`.',
   },
   portal_token_invalid: {
     status: 401,
@@ -38,7 +38,7 @@ export const portalErrors = {
     title: 'Too many portal sessions',
     meaning: `At most ${limits.portalSessionsPerHourMax.toLocaleString('en')} portal sessions of one service account are created in an hour, and at most ${limits.portalSessionsPerOwnerMax.toLocaleString('en')} by the management keys of one account.`,
     cause:
-      'Your application creates portal sessions faster than its people open the key page, for example in a loop of reloads.',
+      'Your application creates portal sessions faster than people open the key page, for example in a loop of reloads.',
     fix: waitAndRetry,
   },
 } as const satisfies Record<string, ErrorDefinition>;

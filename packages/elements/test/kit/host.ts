@@ -184,7 +184,7 @@ const strictHeaders = (service: string): Readonly<Record<string, string>> => ({
 
 const hostileScript = (): string => readFileSync(join(import.meta.dirname, 'hostile-script.js'), 'utf8');
 
-/** Forwards every request, and tells the page what it can read of the responses. */
+/** Forwards every request, and sends the page what it can read of the responses. */
 const serviceWorker = `
   addEventListener('install', () => skipWaiting());
   addEventListener('activate', (event) => event.waitUntil(clients.claim()));

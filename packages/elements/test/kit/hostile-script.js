@@ -1,6 +1,6 @@
 /**
  * The script of an attacker in the page of a host, before all other scripts. It keeps everything that it can read in `loot`, and tries to
- * get the address of the frame, and a session. The test searches `loot`.
+ * get the URL of the frame, and a session. The test searches `loot`.
  */
 const loot = [];
 const take = (where, ...values) => loot.push([where, ...values.map(String)].join(' '));

@@ -8,7 +8,7 @@ export const problems = {
   console_session_required: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
   cross_origin_request: 'Die Anfrage kam nicht von dieser Konsole. Laden Sie die Seite neu.',
   portal_session_ended: 'Diese Sitzung ist beendet. Laden Sie die Seite neu.',
-  portal_token_invalid: 'Dieser Link wurde bereits benutzt oder ist abgelaufen. Laden Sie die Seite neu.',
+  portal_token_invalid: 'Dieser Link wurde bereits verwendet oder ist abgelaufen. Laden Sie die Seite neu.',
   portal_capability_required: 'Das dürfen Sie hier nicht.',
   invalid_credentials: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
   second_factor_not_enrolled: 'Ihr Konto hat keinen zweiten Faktor.',

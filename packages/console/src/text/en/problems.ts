@@ -9,7 +9,7 @@ export const problems = {
   cross_origin_request: 'The request did not come from this console. Reload the page.',
   portal_session_ended: 'This session has ended. Load the page again.',
   portal_token_invalid: 'This link was used already, or has expired. Load the page again.',
-  portal_capability_required: 'You may not do this here.',
+  portal_capability_required: 'You cannot do this here.',
   invalid_credentials: 'The email address or the password is wrong.',
   second_factor_not_enrolled: 'Your account has no second factor.',
   second_factor_required: 'Enter a one-time code or a recovery code too.',

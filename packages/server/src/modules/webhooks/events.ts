@@ -7,7 +7,8 @@ import type { ChainedRow } from '../audit/chain.ts';
 export type LoggedEvent = ChainedRow;
 
 /**
- * Ids, of a key the nickname and the kind of the change, and the person of a portal session, which the backend of the host stated. Never an email address, an IP address, metadata or a secret.
+ * Ids, of a key the nickname and the kind of the change, and the person of a portal session, as the backend of the host stated it. Never
+ * an email address, an IP address, metadata or a secret.
  */
 export type EventData = Readonly<Record<string, string | number | PortalPerson>>;
 

@@ -12,7 +12,7 @@ create table portal_sessions (
   -- Keyed hashes of the token, which works once, and of the secret that it was exchanged for.
   token_hash bytea not null,
   secret_hash bytea,
-  -- JSON: capabilities, scopes, person, origin and address to return to.
+  -- JSON: capabilities, scopes, person, origin and returnUrl.
   data text not null,
   -- The id of the person, if it is known.
   person text,

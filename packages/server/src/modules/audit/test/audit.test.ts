@@ -88,7 +88,8 @@ type OfItself =
  * `service-accounts.test.ts`, expiry
  * notices in `expiry-notices.test.ts`, copied passkeys in `passkeys/test/sign-in.test.ts`, used-up quotas in `quota-notices.test.ts`,
  * cuts in `audit-retention/test/audit-retention.test.ts`, identities in `single-sign-on/test/sign-in.test.ts`, issuers in `issuers/test/issuers.test.ts`, identified keys in `administration/test/find-key.test.ts`,
- * programs in `programs/test/programs.test.ts`, approvals in `approvals/test/approvals.test.ts`, portal sessions in `portal/test/sessions.test.ts`.
+ * programs in `programs/test/programs.test.ts`, approvals in `approvals/test/approvals.test.ts`, portal
+ * sessions in `portal/test/sessions.test.ts`.
  */
 const operations: Readonly<
   Record<

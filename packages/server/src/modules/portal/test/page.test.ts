@@ -67,7 +67,7 @@ test('only the origin of the session can show the key page, which states that or
   assert.equal((await get(app, `/portal/${session.id}`)).status, 200);
 });
 
-test('a page without a frame is in none', async () => {
+test('a key page that is a page of its own cannot be shown in a frame', async () => {
   using folder = newFolder();
   await using app = await newApp({ consoleFolder: folder.path });
   const { id } = await (await newPortalBackend(app)).create({ origin: undefined, returnUrl: `${hostOrigin}/a` });
@@ -163,7 +163,7 @@ test('no other origin reads what the key page requests, whatever the operator al
   );
 });
 
-test('the host of the console has no key page, and the base path of the public URL is in all addresses', async () => {
+test('the host of the console has no key page, and the base path of the public URL is in all URLs', async () => {
   using folder = newFolder();
   const environment = {
     KEYREEVE_PUBLIC_URL: 'http://localhost:8787/id',

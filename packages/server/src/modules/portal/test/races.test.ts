@@ -1,6 +1,7 @@
-/** A token works once: of rivals that redeem it at the same time, one gets a secret. */
+/** Rivals at the same time: one redeems a token, and one ends a session. */
 import assert from 'node:assert/strict';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { newPortalBackend, redeem, stateOf } from '../../../../test-kit/portal.ts';
 
@@ -22,7 +23,7 @@ testOnBoth('of 16 rivals with one token, one gets the secret, and its session la
   }
 });
 
-testOnBoth('of 16 rivals that end one session, one is the end in the audit log', async () => {
+testOnBoth('of 16 rivals that end one session, the audit log has one end', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
   const { id, headers } = await backend.open();
@@ -39,5 +40,10 @@ testOnBoth('of 16 rivals that end one session, one is the end in the audit log',
   assert.deepEqual(
     codes.filter((code) => !others.includes(code)),
     [],
+  );
+  const events = await listAuditEvents(app.db);
+  assert.deepEqual(
+    events.filter(({ action }) => action === 'portal_session.ended').map(({ target }) => target),
+    [id],
   );
 });

@@ -60,7 +60,7 @@ nodeTest('the origin of a frame is one origin as browsers write it, and no own o
   for (const origin of accepted) assert.equal(check({ origin }).origin, origin);
 });
 
-nodeTest('the address to return to is absolute, secure and of the origin', () => {
+nodeTest('the URL to return to is absolute, secure and of the origin', () => {
   const origin = 'https://app.example.com';
   const refused: readonly string[] = [
     '/settings',
@@ -128,7 +128,7 @@ test('the contract rejects other members and values, and an unknown service acco
   assert.equal((await backend.request()).status, 201);
 });
 
-test('the key page is in no frame of the service itself', async () => {
+test('no page of the service itself can show the key page in a frame', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CONSOLE_URL: 'http://console.localhost:8080' } });
   const backend = await newPortalBackend(app);
   for (const origin of [new URL(app.service.publicUrl).origin, 'http://console.localhost:8080'])

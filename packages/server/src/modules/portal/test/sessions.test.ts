@@ -237,7 +237,7 @@ test('the audit log names the person, the management key and the session', async
   );
 });
 
-test('a page without a frame needs only the address to return to', async () => {
+test('a page without a frame needs only the URL to return to', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
   const state = (await stateOf(app, await backend.open({ origin: undefined, returnUrl }))).json as PortalSession;
@@ -324,7 +324,7 @@ testOnBoth('of more sessions than the bound, the person with the most loses one'
   );
 });
 
-test('sessions that began while a clock was ahead have ended, and count for nothing', async () => {
+test('sessions that began while a clock was ahead have ended, and are not counted', async () => {
   await using app = await newApp();
   const backend = await newPortalBackend(app);
   const ahead = await backend.open();
