@@ -342,8 +342,8 @@ testOnBoth('every sealed column of the schema is sealed again', () => {
   const documented = section
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
-    .filter(([, table, , sealed]) => table !== undefined && (sealed ?? '').startsWith('`'))
-    .map(([, table = '', , sealed = '']) => [table, [...sealed.matchAll(/`(\w+)`/g)].map(([, column]) => column)]);
+    .filter(([table, , sealed]) => table !== undefined && (sealed ?? '').startsWith('`'))
+    .map(([table = '', , sealed = '']) => [table, [...sealed.matchAll(/`(\w+)`/g)].map(([, column]) => column)]);
   assert.ok(documented.length > 0);
   // The master key seals the root keys, which the rotation replaces.
   const resealed = sealedTables.map(({ table, columns }) => [table, Object.keys(columns)]);
