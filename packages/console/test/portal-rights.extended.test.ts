@@ -1,6 +1,5 @@
 /** Rights that end while the key page is open: the next step of the person is refused, and nothing changes. */
 import assert from 'node:assert/strict';
-import type { ApiKeyPage } from '@keyreeve/contract';
 import { newApp, operator } from '../../server/test-kit/new-app.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { openHosted } from './kit/portal-site.ts';
@@ -22,7 +21,7 @@ test(
     await submit(hosted);
     await frame.getByText('Your session has ended').first().waitFor();
     const { json } = await other.call('GET', `${backend.path}/api-keys`, { headers: backend.headers });
-    assert.deepEqual((json as ApiKeyPage).apiKeys, []);
+    assert.deepEqual((json as { readonly apiKeys: readonly unknown[] }).apiKeys, []);
   },
   { isAlone: true, databases: ['postgres'] },
 );
