@@ -41,7 +41,7 @@ test(
     await entitlements.set(operator, serviceId, ['orders:read']);
     visitor.expectStatus(403);
     await submit(hosted);
-    await frame.getByText('You may not give a key one of these scopes.').last().waitFor();
+    await frame.getByText('You cannot give a key one of these scopes.').last().waitFor();
     await frame.getByLabel('reports:read').uncheck();
     await submit(hosted);
     await closeSecret(hosted);
