@@ -186,7 +186,7 @@ test('with another account, a sign-in returns to the code, without what the pers
   assert.equal(await page.getByLabel('Nickname').inputValue(), 'Acme CLI');
 });
 
-test('a reload of the request returns to the code with the same choices, and another tab knows neither', async (site) => {
+test('after a reload, the page shows the code again and keeps the choices, and another tab shows an empty form', async (site) => {
   const visitor = await site.openSignedIn();
   const { page } = visitor;
   const { user_code: code } = await beginSignIn(site.app);

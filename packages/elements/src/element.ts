@@ -4,8 +4,8 @@
  */
 import { lookChecks, messageVersion, parsePageMessage, type Look } from './messages.ts';
 
-/** Seconds between two sessions that the page requests: a page whose session ends at once gets no more. */
-const restSeconds = 10;
+/** The least seconds between two loads for a new session: a page whose session ends at once does not load without pause. */
+const renewalSeconds = 10;
 
 function defineKeys(): void {
   const sheet = new CSSStyleSheet();
@@ -21,9 +21,9 @@ function defineKeys(): void {
       #frame: HTMLIFrameElement | undefined;
       /** Of the page: that of the first message `ready` since `src` was set. */
       #origin: string | undefined;
-      #rest: ReturnType<typeof setTimeout> | undefined;
+      #renewalTimer: ReturnType<typeof setTimeout> | undefined;
       /** Whether the page has requested a new session within these seconds. */
-      #isAsked = false;
+      #isRenewalWanted = false;
 
       constructor() {
         super();
@@ -52,12 +52,12 @@ function defineKeys(): void {
       #load(): void {
         this.#frame?.remove();
         this.#frame = document.createElement('iframe');
-        clearTimeout(this.#rest);
-        this.#isAsked = false;
-        this.#rest = setTimeout(() => {
-          this.#rest = undefined;
-          if (this.#isAsked) this.#load();
-        }, restSeconds * 1000);
+        clearTimeout(this.#renewalTimer);
+        this.#isRenewalWanted = false;
+        this.#renewalTimer = setTimeout(() => {
+          this.#renewalTimer = undefined;
+          if (this.#isRenewalWanted) this.#load();
+        }, renewalSeconds * 1000);
         const given = this.getAttribute('session') ?? this.getAttribute('src');
         const url = given && URL.canParse(given, document.baseURI) ? new URL(given, document.baseURI) : undefined;
         // A URL with another scheme could be a script that runs in the host page.
@@ -116,8 +116,8 @@ function defineKeys(): void {
       }
 
       #renew(): void {
-        if (this.#rest === undefined) this.#load();
-        else this.#isAsked = true;
+        if (this.#renewalTimer === undefined) this.#load();
+        else this.#isRenewalWanted = true;
       }
     },
   );

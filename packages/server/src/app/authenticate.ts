@@ -64,8 +64,9 @@ export async function callerOf(
 ): Promise<AnyCaller | undefined> {
   const { auth } = contract;
   const { tokens, verifier } = authenticators;
-  if (auth === 'portal_session' && authenticators.portal) {
-    const principal = await authenticators.portal.sessions.authenticate(presented);
+  if (auth === 'portal_session') {
+    const principal = await authenticators.portal?.sessions.authenticate(presented);
+    if (!principal) throw new DomainError('portal_session_ended');
     assertMayCall(contract, principal);
     return principal;
   }
