@@ -1,5 +1,6 @@
 /** A file that is applied while another process changes the same objects: it waits, and applies to what the change has left. */
 import assert from 'node:assert/strict';
+import { isLockAwaited } from '../../../../test-kit/lock-waits.ts';
 import { now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 import type { Services } from '../../../app/wiring/wire.ts';
@@ -9,12 +10,6 @@ import { deleteKeyTx } from '../../api-keys/deletion-store.ts';
 import { deleteScopeTx, setScopeTx } from '../../scope-catalogue/scope-catalogue.ts';
 import { deleteEndpointTx } from '../../webhooks/store.ts';
 import { applied, newApplyFolder, onEachInstallation, servicesOn, sha256Of, type Content } from './apply-kit.ts';
-
-/** Sessions that wait for a lock. */
-const listWaiting = sql<{ pid: number }>(
-  'test_list_sessions_that_wait_for_locks',
-  `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-);
 
 const act = { principal: operator, now };
 const program = { id: 'acme-cli', name: 'Acme CLI', scopes: ['a'] };
@@ -131,7 +126,7 @@ for (const { name, first, changeTx, second, steps } of rows)
       await changeTx(tx, changing, account?.id ?? '');
       application ??= applied(applying, folder.load({ generation: 2, ...second }));
       application.catch(() => undefined);
-      await until('the file waits', async () => (await db.all(listWaiting)).length > 0);
+      await until('the file waits', () => isLockAwaited(db));
     });
     assert.deepEqual(await application, steps);
   });
