@@ -203,6 +203,32 @@ test(
 );
 
 test(
+  'a text, such as a secret, cannot be dragged out of the frame, and none into it',
+  async (site) => {
+    // Playwright drags with timers of the page.
+    await using hosted = await openHosted(site);
+    const { page } = hosted;
+    await hosted.load();
+    const { frame } = hosted;
+    await openCreation(hosted, 'dragged');
+    const field = frame.getByLabel('Nickname');
+    await field.selectText();
+    await frame.evaluate(`dragged = new Promise((resolve) => {
+      addEventListener('dragstart', ({ defaultPrevented }) => resolve(defaultPrevented));
+    }); 0`);
+    const { x, y, height } = (await field.boundingBox())!;
+    await page.mouse.move(x + 20, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 90, y + 90, { steps: 5 });
+    assert.equal(await frame.evaluate('dragged'), true);
+    await page.mouse.up();
+    const drop = `document.activeElement.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true }))`;
+    assert.equal(await frame.evaluate(drop), false);
+  },
+  options,
+);
+
+test(
   'a secret stays on the screen while the language changes and the session ends, and both follow its dialog',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
