@@ -6,7 +6,7 @@ import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
 import { openHosted } from './kit/portal-site.ts';
 import { seed } from './kit/readme-pictures.ts';
-import { button, createKeys, openCreation, submit } from './kit/portal-steps.ts';
+import { button, createKeys, openCreation, pauseMs, submit } from './kit/portal-steps.ts';
 
 const test = consoleTests({
   environment: { KEYREEVE_API_URL: 'https://api.example.com', KEYREEVE_API_EXAMPLE: 'GET /orders' },
@@ -186,7 +186,7 @@ test(
 );
 
 test(
-  'a page of its own leads back to the host, and goes back from a key to the list',
+  'a page of its own leads back to the host, and goes back from a key to the list, but not away from a secret',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
     await hosted.load();
@@ -195,7 +195,7 @@ test(
     const returnUrl = 'https://app.example.com/settings';
     const { json } = await site.app.call('POST', '/auth/portal-sessions', {
       headers: backend.headers,
-      json: { externalId: backend.externalId, capabilities: ['read', 'create'], returnUrl },
+      json: { externalId: backend.externalId, capabilities: ['read', 'rotate'], returnUrl },
     });
     const { url } = json as { readonly url: string };
     await page.goto(url.replace(/^.*(?=\/portal\/)/, site.origin));
@@ -205,7 +205,17 @@ test(
     assert.equal(await back.getAttribute('href'), returnUrl);
     await page.getByRole('button', { name: 'hosted', exact: true }).click();
     await page.getByRole('heading', { name: 'hosted', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Rotate secret', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.clock.fastForward(pauseMs);
+    await page.getByRole('dialog').locator('[type=submit]').click();
+    const secret = await page.getByLabel('Secret', { exact: true }).inputValue();
     await page.goBack();
+    // The step waits until the person has closed the dialog.
+    await until('the browser has gone back', () => page.evaluate('history.state.view === undefined'));
+    assert.equal(await page.getByLabel('Secret', { exact: true }).inputValue(), secret);
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
     await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
     await visitor.settle();
     assert.deepEqual(await findViolations(page), []);

@@ -151,7 +151,9 @@ function inHistory() {
       change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => change((state as { view?: string } | null)?.view ?? listPath));
+  addEventListener('popstate', ({ state }) => {
+    whenNoDialogIsOpen(() => change((state as { view?: string } | null)?.view ?? listPath));
+  });
   return navigation;
 }
 
