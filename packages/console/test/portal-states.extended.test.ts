@@ -6,7 +6,7 @@ import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
 import { openHosted } from './kit/portal-site.ts';
 import { seed } from './kit/readme-pictures.ts';
-import { button, createKeys, openCreation, pauseMs, submit } from './kit/portal-steps.ts';
+import { button, closeSecret, create, createKeys, openCreation, pauseMs, submit } from './kit/portal-steps.ts';
 
 const test = consoleTests({
   environment: { KEYREEVE_API_URL: 'https://api.example.com', KEYREEVE_API_EXAMPLE: 'GET /orders' },
@@ -157,6 +157,30 @@ test(
       await submit(hosted);
       await check('the secret');
     }
+  },
+  options,
+);
+
+test(
+  'with forced colours, a select has its arrow, and a blocked button differs from others',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true });
+    await hosted.page.emulateMedia({ forcedColors: 'active' });
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'forced' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    assert.equal(await frame.evaluate(`getComputedStyle(document.querySelector('select')).appearance`), 'auto');
+    await create(hosted, 'blocked');
+    /** Of the button of a new secret's dialog. */
+    const colourOf = (selector: string): Promise<unknown> =>
+      frame.evaluate(`getComputedStyle(document.querySelector('dialog ${selector}')).color`);
+    const usual = await colourOf('.input-with-button .button');
+    assert.notEqual(await colourOf('.actions.end .button'), usual);
+    await frame.getByLabel('I have stored it').check();
+    assert.equal(await colourOf('.actions.end .button'), usual);
+    await closeSecret(hosted);
+    await hosted.page.emulateMedia({ forcedColors: null });
   },
   options,
 );
