@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Look } from '../../elements/src/messages.ts';
-import { Appearance, isHeldPress } from '../src/parts/presses.ts';
+import { Appearance, isHeldPress, submitsFromChoice } from '../src/parts/presses.ts';
 import { contrastOf, rgbOf, type Rgb } from '../src/portal/colours.ts';
 import { exampleLanguages, exampleOf } from '../src/portal/example-code.ts';
 import { connectHost, type Browsing } from '../src/portal/host.ts';
@@ -148,6 +148,17 @@ test('a key that is held down presses no button and submits no form, and repeats
     assert.equal(isHeldPress({ key, repeat: true }, { name, type }), isIgnored, `${key} ${name} ${type}`);
     assert.equal(isHeldPress({ key, repeat: false }, { name, type }), false);
   }
+});
+
+test('the Enter key in a radio button or a box submits nothing', () => {
+  for (const [key, name, type, expected] of [
+    ['Enter', 'INPUT', 'radio', true],
+    ['Enter', 'INPUT', 'checkbox', true],
+    [' ', 'INPUT', 'checkbox', false],
+    ['Enter', 'INPUT', 'text', false],
+    ['Enter', 'BUTTON', 'submit', false],
+  ] as const)
+    assert.equal(submitsFromChoice({ key }, { name, type }), expected, `${key} ${name} ${type}`);
 });
 
 test('a button lies below the pointer if it is at its place or beside it', () => {

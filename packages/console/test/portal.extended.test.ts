@@ -268,7 +268,7 @@ test(
 );
 
 test(
-  'a key that is held down opens a dialog, and does not press its buttons',
+  'a key that is held down opens a dialog and does not press its buttons, and no Enter key in a choice rotates a secret',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
     const { page, visitor } = hosted;
@@ -284,10 +284,14 @@ test(
     await page.clock.fastForward(pauseMs);
     for (let i = 0; i < 3; i++) await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
+    assert.equal(await frame.evaluate('document.activeElement.type'), 'radio');
+    await page.keyboard.press('Enter');
+    assert.equal(await submitOf(frame).getAttribute('aria-busy'), null);
     assert.deepEqual(
       visitor.requests.filter((line) => line.includes('/rotate')),
       [],
     );
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await frame.getByLabel('I have stored it').waitFor();
     assert.equal(await frame.evaluate('document.activeElement.tagName'), 'H2', 'not the button that copies the secret');
