@@ -1,6 +1,7 @@
 /** The key page in its states: rights, outages, ended sessions, looks, languages and sizes, and as a page of its own. */
 import assert from 'node:assert/strict';
 import { until } from '../../server/test-kit/until.ts';
+import { contrastOf, rgbOf, white } from '../src/portal/colours.ts';
 import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
@@ -268,6 +269,26 @@ test(
     await until('the background changes', async () => (await style('html', 'background-color')) === 'rgb(16, 20, 24)');
     assert.equal(await style('html', 'color-scheme'), 'dark', 'the scheme is that of the background');
     assert.deepEqual(await findUnreadable(frame), []);
+  },
+  options,
+);
+
+test(
+  'a chosen radio button is visible with an accent that is the surface',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true, attributes: 'theme="light" accent="#fff"' });
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'chosen' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    await button(frame, 'chosen').click();
+    await hosted.settle();
+    await button(frame, 'Rotate secret').click();
+    const drawn = await frame.evaluate<string>(
+      `getComputedStyle(document.querySelector('dialog [type=radio]:checked')).accentColor.replaceAll(',', '')`,
+    );
+    const colour = rgbOf(drawn);
+    assert.ok(colour && contrastOf(colour, white) >= 3, drawn);
   },
   options,
 );
