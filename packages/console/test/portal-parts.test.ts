@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Look } from '../../elements/src/messages.ts';
-import { Appearance, isHeldPress } from '../src/parts/presses.ts';
+import { Appearance, isHeldPress, submitsFromChoice } from '../src/parts/presses.ts';
 import { contrastOf, rgbOf, type Rgb } from '../src/portal/colours.ts';
 import { exampleLanguages, exampleOf } from '../src/portal/example-code.ts';
 import { connectHost, type Browsing } from '../src/portal/host.ts';
 import { languageOf } from '../src/portal/language.ts';
 import { appearanceOf } from '../src/portal/look.ts';
-import { liesBelow } from '../src/portal/places.ts';
+import { areAtSamePlace, liesBelow } from '../src/portal/places.ts';
 import { WaitingActs } from '../src/portal/waiting-acts.ts';
 
 const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb => {
@@ -18,9 +18,12 @@ const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb
   return found;
 };
 
+/** Of notices. */
+const tints = ['accent-soft', 'good-soft', 'warning-soft', 'bad-soft'] as const;
+
 /** What is drawn on what. */
 const pairs: readonly (readonly [text: string, ...grounds: string[]])[] = [
-  ['text', 'background', 'surface', 'surface-raised', 'surface-sunken', 'hover'],
+  ['text', 'background', 'surface', 'surface-raised', 'surface-sunken', 'hover', ...tints],
   ['muted', 'background', 'surface', 'surface-sunken', 'hover'],
   ['accent', 'background', 'surface', 'hover', 'accent-soft'],
   ['good', 'surface', 'good-soft'],
@@ -41,6 +44,9 @@ test('text is readable with all colours that a host can give', () => {
     '#e11d48',
     'rgb(1 2 250)',
     'oklch(0.7 0.3 40)',
+    'rgb(93 38 63)',
+    'rgb(134 230 62)',
+    'rgb(3 193 24)',
   ];
   const looks: Look[] = samples.flatMap((one, i) => [
     { theme: 'light', accent: one },
@@ -144,6 +150,17 @@ test('a key that is held down presses no button and submits no form, and repeats
   }
 });
 
+test('the Enter key in a radio button or a box submits nothing', () => {
+  for (const [key, name, type, expected] of [
+    ['Enter', 'INPUT', 'radio', true],
+    ['Enter', 'INPUT', 'checkbox', true],
+    [' ', 'INPUT', 'checkbox', false],
+    ['Enter', 'INPUT', 'text', false],
+    ['Enter', 'BUTTON', 'submit', false],
+  ] as const)
+    assert.equal(submitsFromChoice({ key }, { name, type }), expected, `${key} ${name} ${type}`);
+});
+
 test('a button lies below the pointer if it is at its place or beside it', () => {
   const rectangle = { left: 100, right: 200, top: 50, bottom: 80 };
   for (const [x, y, expected] of [
@@ -153,6 +170,17 @@ test('a button lies below the pointer if it is at its place or beside it', () =>
     [150, 90, false],
   ] as const)
     assert.equal(liesBelow({ x, y }, rectangle), expected, `${x} ${y}`);
+});
+
+test('two presses are at the same place in the page or on the screen', () => {
+  const first = { x: 100, y: 50, screenX: 300, screenY: 450 };
+  for (const [x, y, screenX, screenY, expected] of [
+    [100, 50, 900, 900, true],
+    [900, 900, 300, 450, true],
+    [115, 50, 900, 900, true],
+    [116, 50, 316, 450, false],
+  ] as const)
+    assert.equal(areAtSamePlace(first, { x, y, screenX, screenY }), expected, `${x} ${screenX}`);
 });
 
 test('what waits for the end of dialogs is done when the last one has closed, in order', async () => {

@@ -1,12 +1,13 @@
 /** The key page in its states: rights, outages, ended sessions, looks, languages and sizes, and as a page of its own. */
 import assert from 'node:assert/strict';
 import { until } from '../../server/test-kit/until.ts';
+import { contrastOf, rgbOf, white } from '../src/portal/colours.ts';
 import { findUnreadable, findViolations } from './accessibility.ts';
 import { consoleTests } from './kit/console-site.ts';
 import { findOverflow } from './kit/layout.ts';
 import { openHosted } from './kit/portal-site.ts';
 import { seed } from './kit/readme-pictures.ts';
-import { button, createKeys, openCreation, submit } from './kit/portal-steps.ts';
+import { button, closeSecret, create, createKeys, openCreation, pauseMs, submit } from './kit/portal-steps.ts';
 
 const test = consoleTests({
   environment: { KEYREEVE_API_URL: 'https://api.example.com', KEYREEVE_API_EXAMPLE: 'GET /orders' },
@@ -162,6 +163,30 @@ test(
 );
 
 test(
+  'with forced colours, a select has its arrow, and a blocked button differs from others',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true });
+    await hosted.page.emulateMedia({ forcedColors: 'active' });
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'forced' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    assert.equal(await frame.evaluate(`getComputedStyle(document.querySelector('select')).appearance`), 'auto');
+    await create(hosted, 'blocked');
+    /** Of the button of a new secret's dialog. */
+    const colourOf = (selector: string): Promise<unknown> =>
+      frame.evaluate(`getComputedStyle(document.querySelector('dialog ${selector}')).color`);
+    const usual = await colourOf('.input-with-button .button');
+    assert.notEqual(await colourOf('.actions.end .button'), usual);
+    await frame.getByLabel('I have stored it').check();
+    assert.equal(await colourOf('.actions.end .button'), usual);
+    await closeSecret(hosted);
+    await hosted.page.emulateMedia({ forcedColors: null });
+  },
+  options,
+);
+
+test(
   'the list is no higher than the element at its start, so that the page of the host does not move',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
@@ -186,7 +211,7 @@ test(
 );
 
 test(
-  'a page of its own leads back to the host, and goes back from a key to the list',
+  'a page of its own leads back to the host, and goes back from a key to the list, but not away from a secret',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
     await hosted.load();
@@ -195,7 +220,7 @@ test(
     const returnUrl = 'https://app.example.com/settings';
     const { json } = await site.app.call('POST', '/auth/portal-sessions', {
       headers: backend.headers,
-      json: { externalId: backend.externalId, capabilities: ['read', 'create'], returnUrl },
+      json: { externalId: backend.externalId, capabilities: ['read', 'rotate'], returnUrl },
     });
     const { url } = json as { readonly url: string };
     await page.goto(url.replace(/^.*(?=\/portal\/)/, site.origin));
@@ -205,7 +230,17 @@ test(
     assert.equal(await back.getAttribute('href'), returnUrl);
     await page.getByRole('button', { name: 'hosted', exact: true }).click();
     await page.getByRole('heading', { name: 'hosted', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Rotate secret', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.clock.fastForward(pauseMs);
+    await page.getByRole('dialog').locator('[type=submit]').click();
+    const secret = await page.getByLabel('Secret', { exact: true }).inputValue();
     await page.goBack();
+    // The step waits until the person has closed the dialog.
+    await until('the browser has gone back', () => page.evaluate('history.state.view === undefined'));
+    assert.equal(await page.getByLabel('Secret', { exact: true }).inputValue(), secret);
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
     await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
     await visitor.settle();
     assert.deepEqual(await findViolations(page), []);
@@ -234,6 +269,26 @@ test(
     await until('the background changes', async () => (await style('html', 'background-color')) === 'rgb(16, 20, 24)');
     assert.equal(await style('html', 'color-scheme'), 'dark', 'the scheme is that of the background');
     assert.deepEqual(await findUnreadable(frame), []);
+  },
+  options,
+);
+
+test(
+  'a chosen radio button is visible with an accent that is the surface',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true, attributes: 'theme="light" accent="#fff"' });
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'chosen' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    await button(frame, 'chosen').click();
+    await hosted.settle();
+    await button(frame, 'Rotate secret').click();
+    const drawn = await frame.evaluate<string>(
+      `getComputedStyle(document.querySelector('dialog [type=radio]:checked')).accentColor.replaceAll(',', '')`,
+    );
+    const colour = rgbOf(drawn);
+    assert.ok(colour && contrastOf(colour, white) >= 3, drawn);
   },
   options,
 );

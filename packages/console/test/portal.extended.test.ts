@@ -128,6 +128,107 @@ test(
 );
 
 test(
+  'a press at the place of the first step submits nothing, also after the host has moved the frame below the pointer',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true });
+    const { page, visitor } = hosted;
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'kept' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    await button(frame, 'kept').click();
+    await hosted.settle();
+    const middleOf = async (target: Locator) => {
+      const { x, y, width, height } = (await target.boundingBox())!;
+      return { x: x + width / 2, y: y + height / 2 };
+    };
+    const { x, y } = await middleOf(button(frame, 'Delete key'));
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    // Such as a key of a game that the person holds.
+    await page.keyboard.press('a');
+    await page.mouse.up();
+    await dialogOf(frame).waitFor();
+    await hosted.settle();
+    const dialogMoves = `document.querySelector('dialog').classList.contains('other-end')`;
+    const isAtOtherEnd = async (): Promise<boolean> => frame.evaluate(dialogMoves);
+    const before = await isAtOtherEnd();
+    for (const expected of [!before, before]) {
+      await page.clock.fastForward(pauseMs);
+      const place = await middleOf(submitOf(frame));
+      await page.evaluate(`{
+        const { style } = document.querySelector('keyreeve-keys');
+        style.translate = style.translate || '0px 0px';
+        const [left, top] = style.translate.split(' ').map(parseFloat);
+        style.translate = (left + ${x - place.x}) + 'px ' + ((top || 0) + ${y - place.y}) + 'px';
+      }`);
+      const moved = await middleOf(submitOf(frame));
+      assert.ok(Math.hypot(moved.x - x, moved.y - y) < 2, 'the submission lies below the pointer');
+      await page.mouse.click(x, y);
+      await until('the buttons move', async () => (await isAtOtherEnd()) === expected);
+    }
+    assert.deepEqual(
+      visitor.requests.filter((line) => line.startsWith('DELETE')),
+      [],
+    );
+    await submitOf(frame).click();
+    await frame.getByText('No API keys yet').waitFor();
+  },
+  options,
+);
+
+test(
+  'in a narrow frame, the second step lies in another line than the pointer of the first one',
+  async (site) => {
+    await using hosted = await openHosted(site, { hasClock: true });
+    const { page } = hosted;
+    await page.setViewportSize({ width: 190, height: 700 });
+    await hosted.load();
+    await createKeys(hosted, site.app, [{ nickname: 'narrow' }]);
+    await hosted.load();
+    const { frame } = hosted;
+    await button(frame, 'narrow').click();
+    await hosted.settle();
+    await button(frame, 'Delete key').click();
+    await dialogOf(frame).waitFor();
+    const other = dialogOf(frame).getByRole('button', { name: 'Cancel', exact: true });
+    const boxes = async () => [(await submitOf(frame).boundingBox())!, (await other.boundingBox())!] as const;
+    const [submission, cancel] = await boxes();
+    assert.ok(areApart(submission, cancel) && submission.y !== cancel.y, 'they are in two lines');
+    await frame.evaluate(`document.querySelector('dialog').classList.toggle('other-end')`);
+    const [moved] = await boxes();
+    assert.ok(moved.y > submission.y + submission.height / 2, JSON.stringify([submission, cancel, moved]));
+  },
+  options,
+);
+
+test(
+  'a text, such as a secret, cannot be dragged out of the frame, and none into it',
+  async (site) => {
+    // Playwright drags with timers of the page.
+    await using hosted = await openHosted(site);
+    const { page } = hosted;
+    await hosted.load();
+    const { frame } = hosted;
+    await openCreation(hosted, 'dragged');
+    const field = frame.getByLabel('Nickname');
+    await field.selectText();
+    await frame.evaluate(`dragged = new Promise((resolve) => {
+      addEventListener('dragstart', ({ defaultPrevented }) => resolve(defaultPrevented));
+    }); 0`);
+    const { x, y, height } = (await field.boundingBox())!;
+    await page.mouse.move(x + 20, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 90, y + 90, { steps: 5 });
+    assert.equal(await frame.evaluate('dragged'), true);
+    await page.mouse.up();
+    const drop = `document.activeElement.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true }))`;
+    assert.equal(await frame.evaluate(drop), false);
+  },
+  options,
+);
+
+test(
   'a secret stays on the screen while the language changes and the session ends, and both follow its dialog',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
@@ -167,7 +268,7 @@ test(
 );
 
 test(
-  'a key that is held down opens a dialog, and does not press its buttons',
+  'a key that is held down opens a dialog and does not press its buttons, and no Enter key in a choice rotates a secret',
   async (site) => {
     await using hosted = await openHosted(site, { hasClock: true });
     const { page, visitor } = hosted;
@@ -183,10 +284,14 @@ test(
     await page.clock.fastForward(pauseMs);
     for (let i = 0; i < 3; i++) await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
+    assert.equal(await frame.evaluate('document.activeElement.type'), 'radio');
+    await page.keyboard.press('Enter');
+    assert.equal(await submitOf(frame).getAttribute('aria-busy'), null);
     assert.deepEqual(
       visitor.requests.filter((line) => line.includes('/rotate')),
       [],
     );
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await frame.getByLabel('I have stored it').waitFor();
     assert.equal(await frame.evaluate('document.activeElement.tagName'), 'H2', 'not the button that copies the secret');

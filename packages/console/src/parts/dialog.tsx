@@ -5,7 +5,7 @@ import { text } from '../text/text.ts';
 import { Button } from './button.tsx';
 import { focusFirst } from './first-field.ts';
 import { openDialogs } from './open-dialogs.ts';
-import { Appearance, isHeldPress } from './presses.ts';
+import { Appearance, isHeldPress, submitsFromChoice } from './presses.ts';
 import { SecondStep } from './second-step.ts';
 
 interface DialogProps {
@@ -51,7 +51,8 @@ export function Dialog({ title, onClose, children, size = 'small', hasNoCloseBut
   const presses = {
     onKeyDownCapture: (event: KeyboardEvent) => {
       const { tagName: name, type } = event.target as HTMLInputElement;
-      if (isHeldPress(event, { name, type })) event.preventDefault();
+      const isOfChoice = rules.pauseMs > 0 && submitsFromChoice(event, { name, type });
+      if (isOfChoice || isHeldPress(event, { name, type })) event.preventDefault();
     },
     onSubmitCapture: (event: Event) => {
       if (appearance.current?.accepts()) return;

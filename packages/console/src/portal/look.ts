@@ -83,7 +83,10 @@ function coloursOf(
   const add = (name: string, colour: Rgb, share: number): void => {
     // On a ground of a middle lightness, a tint would leave too little contrast.
     const soft = [mixed(neutral.surface, colour, share), neutral.surface].find(
-      (tint) => leastContrast(readable(colour, [...grounds, tint]), [...grounds, tint]) >= 4.5,
+      (tint) =>
+        // Of notices.
+        contrastOf(neutral.properties['--text'], tint) >= 4.5 &&
+        leastContrast(readable(colour, [...grounds, tint]), [...grounds, tint]) >= 4.5,
     );
     properties[`--${name}-soft`] = soft ?? neutral.surface;
     properties[`--${name}`] = readable(colour, soft ? [...grounds, soft] : grounds);

@@ -35,6 +35,7 @@ async function start(): Promise<void> {
   host.send({ type: 'ready' });
   effect(showLook);
   watchPointer();
+  refuseDrags();
   watchHeight(host);
   keepDialogsInSight();
   const redeemed = attempt(token);
@@ -109,6 +110,11 @@ async function loadTexts(): Promise<void> {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
+/** A hostile page could have the person drag a selected secret out of the frame, or a text into a field. */
+function refuseDrags(): void {
+  for (const type of ['dragstart', 'drop']) addEventListener(type, (event) => event.preventDefault(), true);
+}
+
 function watchHeight(host: Host): void {
   let sent = -1;
   new ResizeObserver(() => {
@@ -145,7 +151,9 @@ function inHistory() {
       change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => change((state as { view?: string } | null)?.view ?? listPath));
+  addEventListener('popstate', ({ state }) => {
+    whenNoDialogIsOpen(() => change((state as { view?: string } | null)?.view ?? listPath));
+  });
   return navigation;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What waits until no dialog is open: another language, the end of the session, and the message about a new key. An open dialog may show a
- * secret that the server sends once.
+ * What waits until no dialog is open: another language, the end of the session, the message about a new key, and a step of the history. An
+ * open dialog may show a secret that the server sends once.
  */
 import { effect } from '@preact/signals';
 import { openDialogs } from '../parts/open-dialogs.ts';
