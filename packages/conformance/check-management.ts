@@ -17,6 +17,8 @@ const expected = {
   portalEnded: [404, 'portal_session_not_found'],
   quota: [10_000, 'month'],
   rotated: true,
+  // Secrets in the printed results of the creations and the rotation.
+  printed: 0,
   rate: 60,
   pages: [
     ['c', 'b'],

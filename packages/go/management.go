@@ -273,7 +273,7 @@ func call[T any](ctx context.Context, m *Management, method, path string, body a
 	case received.status < http.StatusOK || received.status >= http.StatusMultipleChoices:
 		return content, errorOf(received)
 	}
-	if err := json.Unmarshal(received.text, &content); err != nil && len(received.text) > 0 {
+	if err := json.Unmarshal(received.text, &content); err != nil && received.status != http.StatusNoContent {
 		return content, &Error{Status: received.status, Code: unavailableCode, Detail: "the response has another form than expected"}
 	}
 	return content, nil

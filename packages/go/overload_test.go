@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -264,4 +265,19 @@ func TestTheIDOfAServiceAccountLeadsToNoOtherPath(t *testing.T) {
 	}
 	equal(t, fmt.Sprintf("%v %+v", management, CreatedKey{ID: 1, Key: "krv_secret"}),
 		"keyreeve.Management(https://auth.example.com) keyreeve.CreatedKey(1)")
+}
+
+func TestASuccessWithoutContentIsNoPortalSession(t *testing.T) {
+	for _, body := range []string{"", "<html>"} {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write([]byte(body))
+		}))
+		defer service.Close()
+		management, err := NewManagement(ManagementConfig{URL: service.URL, ManagementKey: testKey})
+		equal(t, err, nil)
+		_, err = management.CreatePortalSession(context.Background(), NewPortalSession{ExternalID: "tenant_182"})
+		var failure *Error
+		equal(t, errors.As(err, &failure) && failure.Status == http.StatusCreated && failure.Code == unavailableCode, true)
+	}
 }

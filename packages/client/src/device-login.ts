@@ -1,5 +1,6 @@
 /** The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it. */
 import { KeyreeveError, send, type Service } from './account-request.ts';
+import { hideSecret } from './hide-secret.ts';
 import { keyForm } from './service-key.ts';
 import { runtimeTimers, type Timers } from './timers.ts';
 
@@ -207,5 +208,6 @@ function readKey(content: unknown): DeviceKey {
   if (!isText(nickname, nicknameForm) || !isText(scope, scopeForm)) throw otherForm();
   // oxlint-disable-next-line no-restricted-properties -- a time for the person, which decides nothing
   const expiresAt = new Date(Date.now() + seconds * 1_000).toISOString();
-  return { key, keyId, nickname, scopes: scope.split(' ').filter(Boolean), expiresAt };
+  const read = { key, keyId, nickname, scopes: scope.split(' ').filter(Boolean), expiresAt };
+  return hideSecret('DeviceKey', read, () => keyId);
 }

@@ -12,6 +12,7 @@ import type {
   RotatedKey,
   Rotation,
 } from './account-types.ts';
+import { hideSecret } from './hide-secret.ts';
 import type { CallOptions } from './question.ts';
 
 /** Sends requests with a credential: a session, or a client with a management key. */
@@ -31,8 +32,9 @@ export class Keys {
   }
 
   /** @throws KeyreeveError `nickname_taken`, `key_limit_reached`, `scope_not_entitled` and others */
-  create(key: NewKey, options: CallOptions = {}): Promise<CreatedKey> {
-    return this.#caller.call({ ...options, method: 'POST', path: this.#path, body: key });
+  async create(key: NewKey, options: CallOptions = {}): Promise<CreatedKey> {
+    const request = { ...options, method: 'POST', path: this.#path, body: key } as const;
+    return hideSecret('CreatedKey', await this.#caller.call<CreatedKey>(request), ({ id }) => id);
   }
 
   /** @returns a page. {@link Keys.list} reads all of them */
@@ -60,7 +62,8 @@ export class Keys {
 
   /** Replaces the secret. @throws KeyreeveError `overlap_in_progress` and others */
   async rotate(id: number, rotation: Rotation = {}, options: CallOptions = {}): Promise<RotatedKey> {
-    return this.#caller.call({ ...options, method: 'POST', path: `${this.#of(id)}/rotate`, body: rotation });
+    const request = { ...options, method: 'POST', path: `${this.#of(id)}/rotate`, body: rotation } as const;
+    return hideSecret('RotatedKey', await this.#caller.call<RotatedKey>(request), () => id);
   }
 
   /** Every verification that starts after the promise is fulfilled rejects the key. Cannot be undone. */

@@ -14,6 +14,7 @@ import type {
   ServiceAccountChange,
   ShownLimits,
 } from './account-types.ts';
+import { hideSecret } from './hide-secret.ts';
 import { entriesOf, Keys, queryOf, type Caller } from './keys.ts';
 import type { CallOptions } from './question.ts';
 import { authorizationOf, type ServiceKey } from './service-key.ts';
@@ -94,8 +95,9 @@ export class Management {
    * `url` within a minute, and only for a signed-in person.
    * @throws KeyreeveError `account_not_found`, `scope_not_entitled`, `too_many_portal_sessions` and others
    */
-  createPortalSession(session: NewPortalSession, options: CallOptions = {}): Promise<CreatedPortalSession> {
-    return this.#caller.call({ ...options, method: 'POST', path: portalPath, body: session });
+  async createPortalSession(session: NewPortalSession, options: CallOptions = {}): Promise<CreatedPortalSession> {
+    const request = { ...options, method: 'POST', path: portalPath, body: session } as const;
+    return hideSecret('CreatedPortalSession', await this.#caller.call<CreatedPortalSession>(request), ({ id }) => id);
   }
 
   /**

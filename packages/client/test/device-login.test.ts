@@ -1,6 +1,7 @@
 /** What only callers in this process can do with a sign-in from a command line. All libraries have the rules of packages/conformance. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { responseOf, startRawServer } from '../../conformance/replay-server.ts';
 import { deviceLogin, type DeviceCode } from '../src/device-login.ts';
 import { settled } from './held-transport.ts';
@@ -26,10 +27,9 @@ test('a sign-in shows the code as the program likes, and uses its fetch', async 
     // The pause begins after this function.
     void settled().then(() => timers.move(5_000));
   };
-  const { expiresAt, ...issued } = await deviceLogin(
-    { url: server.url, clientId: 'acme-cli', show, fetch: counted },
-    timers,
-  );
+  const received = await deviceLogin({ url: server.url, clientId: 'acme-cli', show, fetch: counted }, timers);
+  const { expiresAt, ...issued } = received;
+  assert.equal(inspect(received), 'DeviceKey(7)');
   assert.deepEqual(shown, [{ userCode: 'WDJB-MJHT', verificationUri, link: verificationUri, expiresInSeconds: 600 }]);
   assert.deepEqual(issued, { key: 'krv_1', keyId: 7, nickname: 'Acme', scopes: [] });
   assert.ok(Number.isFinite(Date.parse(expiresAt)));

@@ -1,4 +1,5 @@
 /** The scenario of the management, which packages/conformance/README.md describes. */
+import { format } from 'node:util';
 import { KeyreeveError, Management, type ManagementOptions } from '../src/account.ts';
 
 export async function manage(options: ManagementOptions): Promise<object> {
@@ -27,7 +28,9 @@ export async function manage(options: ManagementOptions): Promise<object> {
   const created = [];
   for (const nickname of ['a', 'b', 'c']) created.push(await keys.create({ nickname }));
   const [a = await keys.create({ nickname: 'none' })] = created;
-  const { key } = await keys.rotate(a.id, { overlapSeconds: 0 });
+  const rotated = await keys.rotate(a.id, { overlapSeconds: 0 });
+  const { key } = rotated;
+  const printed = format('%s %o', a, rotated, [session]);
   const changed = await keys.change(a.id, { limits: { rate: { limit: 60, windowSeconds: 60 } } });
   const page = await keys.page({ limit: 2, sort: '-nickname' });
   const last = await keys.page({ limit: 2, sort: '-nickname', cursor: page.nextCursor ?? '' });
@@ -49,6 +52,7 @@ export async function manage(options: ManagementOptions): Promise<object> {
     portalEnded: await failureOf(management.endPortalSession(session.id)),
     quota: [limits?.quota?.limit, limits?.quota?.per],
     rotated: key.startsWith('krv_') && key !== a.key,
+    printed: [a.key, key, '#'].filter((secret) => printed.includes(secret)).length,
     rate: changed.limits?.rate?.limit,
     pages: [
       page.entries.map(({ nickname }) => nickname),

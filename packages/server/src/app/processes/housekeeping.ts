@@ -8,7 +8,7 @@ import { deleteExpiredSignUps } from '../../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../../modules/audit/checkpoint.ts';
 import type { Core } from '../../foundation/core.ts';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
-import { deleteEndedRequests } from '../../modules/approvals/store.ts';
+import { deleteEndedRequests, deleteRequestsAhead } from '../../modules/approvals/store.ts';
 import { deleteExpiredCodes } from '../../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../../foundation/database/db.ts';
@@ -18,7 +18,7 @@ import type { Installation } from '../installation/installation.ts';
 import type { Log } from '../../foundation/log.ts';
 import { deleteExpiredTokens } from '../../modules/issuers/used-tokens-store.ts';
 import { deleteUsedChallenges } from '../../modules/passkeys/store.ts';
-import { deleteExpiredPortalSessions } from '../../modules/portal/store.ts';
+import { deleteExpiredPortalSessions, deletePortalSessionsAhead } from '../../modules/portal/store.ts';
 import { deleteUntouchedBuckets } from '../../modules/rate-limits/store.ts';
 import { deleteSessionsAhead } from '../../modules/sessions/ahead-store.ts';
 import { deleteExpiredSessions } from '../../modules/sessions/store.ts';
@@ -113,7 +113,7 @@ export class Housekeeping {
       every(deleteEveryMs, () => mailLog.deleteOld()),
       every(deleteEveryMs, () => minutes.deleteOld()),
       // Not at the start: before a machine synchronises its clock, the clock can be behind the start of valid sessions.
-      every(hourMs, async () => void (await deleteSessionsAhead(db, clock, rowsPerDeleteMax))),
+      every(hourMs, () => this.#deleteAhead(db, clock)),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, sendNotices),
@@ -181,6 +181,13 @@ export class Housekeeping {
       (await deleteUntouchedBuckets(db, now - limits.rateLimitForgetDays * dayMs, rowsPerDeleteMax)) ===
       rowsPerDeleteMax
     );
+  }
+
+  /** What began while a clock was ahead. */
+  async #deleteAhead(db: Db, clock: Clock): Promise<void> {
+    await deleteSessionsAhead(db, clock, rowsPerDeleteMax);
+    while ((await deletePortalSessionsAhead(db, clock, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteRequestsAhead(db, clock, rowsPerDeleteMax)) === rowsPerDeleteMax);
   }
 
   /** On a busy database, a task can take longer than its interval. A call while it runs waits for that run. */

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { Housekeeping } from '../processes/housekeeping.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
+import { sql } from '../../foundation/database/sql.ts';
 import { createLog } from '../../foundation/log.ts';
 import { dayMs } from '../../foundation/clock.ts';
+import { newDeviceClient } from '../../../test-kit/device-client.ts';
+import { newPortalBackend } from '../../../test-kit/portal.ts';
 import { addSession, keys, now } from '../../../test-kit/rows.ts';
 import { until } from '../../../test-kit/until.ts';
 import { findLiveSession } from '../../modules/sessions/store.ts';
@@ -47,10 +50,20 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
   }
 });
 
-test('sessions that began while a clock was ahead are deleted after an hour, not at the start', async () => {
-  await using app = await newApp();
+test('sessions and requests that began while a clock was ahead are deleted after an hour, not at the start', async () => {
+  await using device = await newDeviceClient();
+  const { app } = device;
   const { id } = await app.createAccount();
   const at = now + dayMs;
+  app.clock.advance({ days: 1 });
+  await (await newPortalBackend(app)).create();
+  await device.begin();
+  app.clock.advance({ days: -1 });
+  const others = sql<{ count: number }>(
+    'test_count_ahead',
+    'select (select count(*) from portal_sessions) + (select count(*) from approval_requests) as count',
+  );
+  const countOthers = async () => (await app.db.get(others))?.count;
   await addSession(app.db, id, 'future', { now: at, idleExpiresAt: at + dayMs, expiresAt: at + dayMs });
   const isKept = async (): Promise<boolean> => (await findLiveSession(app.db, 'ses_future', at)) !== undefined;
   const started = Promise.withResolvers<void>();
@@ -61,9 +74,10 @@ test('sessions that began while a clock was ahead are deleted after an hour, not
     const parts = { ...app.service.services, expiryNotices: { send } };
     const housekeeping = new Housekeeping({ db: app.db, clock: app.clock, keys, log }, parts);
     await started.promise;
-    assert.equal(await isKept(), true);
+    assert.deepEqual([await isKept(), await countOthers()], [true, 2]);
     mock.timers.tick(3_600_000);
     await until('the deletion of the session', async () => !(await isKept()));
+    await until('the deletion of the others', async () => (await countOthers()) === 0);
     await housekeeping.stop();
   } finally {
     mock.timers.reset();

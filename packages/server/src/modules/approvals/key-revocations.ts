@@ -49,20 +49,21 @@ export class KeyRevocations {
   async revoke(clientId: string, token: string): Promise<void> {
     const { db, hash, keyPrefixes } = this.#options;
     const program = isProgramId(clientId) ? await this.#programs.read(clientId) : undefined;
-    if (!program) throw unknownProgram();
     const form = formOf(token, keyPrefixes);
-    if (form === 'wrong_kind' || hasShortLivedShape(token) || token.startsWith('eyJ'))
-      throw new DomainError('unsupported_token_type');
     const stored = form === 'key' ? hash.stored(token) : undefined;
     const holder = stored && (await this.#holders.read(stored));
+    // The removal of a program keeps its keys, which name it.
+    if (!program && holder?.program !== clientId) throw unknownProgram();
+    if (form === 'wrong_kind' || hasShortLivedShape(token) || token.startsWith('eyJ'))
+      throw new DomainError('unsupported_token_type');
     if (!stored || !holder) {
       // The commit that ended the secret may not have reached the standby. The client may have no credential.
       await db.confirm('ordinary');
       return;
     }
-    if (holder.program !== program.id)
+    if (holder.program !== clientId)
       throw new DomainError('invalid_grant', { detail: 'The token is an API key that this program has not made.' });
-    await this.#delete({ kind: 'program', programId: program.id }, holder, stored);
+    await this.#delete({ kind: 'program', programId: clientId }, holder, stored);
   }
 
   async #delete(principal: ProgramPrincipal, holder: SecretHolder, stored: Buffer): Promise<void> {

@@ -3,7 +3,9 @@
  *
  * Transactions lock in one order, against deadlocks: account, program, request, key.
  */
-import type { ApprovalState } from '@keyreeve/contract';
+import { limits, type ApprovalState } from '@keyreeve/contract';
+import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
+import { aheadTimes, deleteAheadText } from '../../foundation/database/ahead.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
@@ -91,7 +93,9 @@ export interface Outstanding {
   readonly firstExpiresAt: number | null;
 }
 
-const pending = `r.state = 'pending' and r.program_id = $1 and r.expires_at > $2`;
+// One that began while a clock was ahead has ended: it would count until long after the correction. The times are in the index.
+const expiresMsMax = limits.deviceRequestSeconds * 1_000 + aheadMsMax;
+const pending = `r.state = 'pending' and r.program_id = $1 and r.expires_at > $2 and r.expires_at - ${expiresMsMax} <= $2`;
 const countRange = sql<Outstanding>(
   'count_requests_of_range',
   `select count(*) as count, min(r.expires_at) as "firstExpiresAt" from approval_requests r where ${pending} and r.client_range = $3`,
@@ -140,6 +144,7 @@ const deleteEnded = sql(
   'delete_ended_approval_requests',
   `delete from approval_requests where id in (select id from approval_requests where expires_at <= $1 limit $2)`,
 );
+const deleteAhead = sql('delete_approval_requests_ahead', deleteAheadText('approval_requests'));
 const deleteAll = sql('delete_all_approval_requests', 'delete from approval_requests');
 
 const parsed = (row: StoredRow | undefined): RequestRow | undefined =>
@@ -208,6 +213,10 @@ export const reissueTx = (tx: Transaction, id: string, at: number): void => tx.e
 /** @param before the end, in milliseconds @returns the number of deleted rows */
 export const deleteEndedRequests = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteEnded, [before, rowsMax]));
+
+/** Of requests that began while a clock was ahead. @returns the number of deleted rows */
+export const deleteRequestsAhead = (db: Db, clock: Clock, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteAhead, [...aheadTimes(clock), rowsMax]));
 
 /** After a rotation of the root key, and a replay of the deletion journal. @returns the number of deleted rows */
 export const deleteAllRequestsTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);

@@ -3,7 +3,8 @@
  * and with the service account: the reads join their rows, so each request depends on all of them in one snapshot.
  */
 import { limits, type PortalCapability } from '@keyreeve/contract';
-import { aheadMsMax } from '../../foundation/clock.ts';
+import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
+import { aheadTimes, deleteAheadText } from '../../foundation/database/ahead.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import type { PortalPerson } from '../../foundation/principal.ts';
@@ -118,6 +119,7 @@ const deleteExpired = sql(
   'delete_expired_portal_sessions',
   `delete from portal_sessions where id in (select id from portal_sessions where expires_at <= $1 limit $2)`,
 );
+const deleteAhead = sql('delete_portal_sessions_ahead', deleteAheadText('portal_sessions'));
 const deleteAll = sql('delete_all_portal_sessions', 'delete from portal_sessions');
 
 const tokenMs = limits.portalTokenSeconds * 1_000;
@@ -188,6 +190,10 @@ export const deleteOwnedTx = async (
 /** @returns the number of deleted rows */
 export const deleteExpiredPortalSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteExpired, [now, rowsMax]));
+
+/** Of sessions that began while a clock was ahead. @returns the number of deleted rows */
+export const deletePortalSessionsAhead = (db: Db, clock: Clock, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteAhead, [...aheadTimes(clock), rowsMax]));
 
 /** After a rotation of the root key, and a replay of the deletion journal. @returns the number of deleted rows */
 export const deleteAllPortalSessionsTx = (tx: Transaction): Promise<number> => tx.run(deleteAll);

@@ -1,16 +1,9 @@
-/**
- * Deletes sessions that began while a clock was ahead. They are rejected after the correction (`timesText` in store.ts), but
- * without the deletion they would be accepted again when the real time reaches their time.
- */
+/** Deletes sessions that began while a clock was ahead, which are rejected after the correction (`timesText` in store.ts). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import { aheadTimes, isAhead } from '../../foundation/database/ahead.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { databaseTime, sql, type Dialect, type SqlValue } from '../../foundation/database/sql.ts';
-
-// $1: the time of the process; $2: 1 if the time of a PostgreSQL database counts as well. A session must be ahead of both:
-// an instance whose clock is behind would otherwise delete valid sessions of the others. The subquery is evaluated once.
-const isAhead = (dialect: Dialect): string => `created_at - ${aheadMsMax} >
-     (select case when $2 = 1 and ${databaseTime[dialect]} > $1 then ${databaseTime[dialect]} else $1 end)`;
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 interface Page {
   readonly count: number;
@@ -37,7 +30,7 @@ const deletePage = sql('delete_sessions_ahead', { sqlite: deleteText('sqlite'), 
 export async function deleteSessionsAhead(db: Db, clock: Clock, rowsMax: number): Promise<number> {
   let deleted = 0;
   for (let after = ''; ;) {
-    const times: SqlValue[] = [clock.now(), clock.isSystem === true ? 1 : 0];
+    const times = aheadTimes(clock);
     const page = await db.get(readPage, [...times, after, rowsMax]);
     const last = page?.last;
     if (!page || typeof last !== 'string') return deleted;

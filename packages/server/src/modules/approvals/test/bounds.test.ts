@@ -4,8 +4,9 @@ import { limits } from '@keyreeve/contract';
 import { testOnBoth } from '../../../../test-kit/app-on-each-database.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { errorOf, newDeviceClient, program, type DeviceClient } from '../../../../test-kit/device-client.ts';
+import { aheadMsMax } from '../../../foundation/clock.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { deleteEndedRequests } from '../store.ts';
+import { deleteEndedRequests, deleteRequestsAhead } from '../store.ts';
 
 const ipOf = (n: number): string => `10.${Math.floor(n / 250)}.${n % 250}.7`;
 const wrongCode = 'BBBB-BBBB';
@@ -103,6 +104,30 @@ testOnBoth('a client IP range has a bounded number of outstanding requests, also
   at.app.clock.advance({ seconds: limits.deviceRequestSeconds });
   await at.begin({}, '192.0.2.1');
 });
+
+testOnBoth(
+  'requests that began while a clock was ahead do not count after the correction, and are deleted',
+  async () => {
+    await using at = await newDeviceClient();
+    const { clock, db } = at.app;
+    const max = limits.deviceRequestsPerRangeMax;
+    clock.advance({ days: 30 });
+    const { device_code: ahead } = await at.begin({}, '192.0.2.1');
+    for (let n = 1; n < max; n++) await at.begin({}, '192.0.2.1');
+    clock.advance({ days: -30, seconds: aheadMsMax / 1_000 });
+    const { device_code: tolerated } = await at.begin({}, '192.0.2.1');
+    clock.advance({ seconds: -aheadMsMax / 1_000 });
+    for (let n = 1; n < max; n++) await at.begin({}, '192.0.2.1');
+    const rejected = await at.tryBegin({}, '192.0.2.1');
+    assertRejected(rejected, 'too_many_device_requests');
+    assert.equal(rejected.headers.get('retry-after'), String(limits.deviceRequestSeconds));
+    assert.equal(await deleteRequestsAhead(db, clock, max - 1), max - 1);
+    assert.equal(await deleteRequestsAhead(db, clock, max), 1);
+    assert.equal(errorOf(await at.poll(tolerated)), 'authorization_pending');
+    clock.advance({ days: 30 });
+    assert.equal(errorOf(await at.poll(ahead)), 'invalid_grant');
+  },
+);
 
 testOnBoth(
   'when 1,000 client IP ranges have all requests of a program, a further range still gets several',

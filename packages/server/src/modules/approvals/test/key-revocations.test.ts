@@ -92,11 +92,18 @@ test('a program signs out whatever the state of the key, the account and the pro
   await programs.change(operator, program.id, { lifetimeSeconds: 3_600 });
   const expired = await newKeyOf(at);
   const ofDisabled = await newKeyOf(at);
+  const ofRemoved = await newKeyOf(at);
   at.app.clock.advance({ seconds: 3_600 });
   await assertRevoked(at, expired.key);
   await accounts.disable(operator, at.person.account.id);
   await assertRevoked(at, ofDisabled.key);
-  assert.equal((await deletionsOf(at)).length, 4);
+  await programs.remove(operator, program.id, false);
+  await assertRevoked(at, ofRemoved.key);
+  assert.equal(errorOf(await at.revoke(ofRemoved.key)), 'invalid_client');
+  assert.deepEqual(
+    (await deletionsOf(at)).map(({ actor }) => actor),
+    Array<string>(5).fill(`program:${program.id}`),
+  );
 });
 
 testOnBoth('a previous secret signs the program out until its overlap ends, and not later', async () => {

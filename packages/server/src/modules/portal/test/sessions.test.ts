@@ -9,7 +9,7 @@ import { hostOrigin, newPortalBackend, redeem, stateOf, tokenOf } from '../../..
 import { until } from '../../../../test-kit/until.ts';
 import { aheadMsMax } from '../../../foundation/clock.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { deleteExpiredPortalSessions } from '../store.ts';
+import { deleteExpiredPortalSessions, deletePortalSessionsAhead } from '../store.ts';
 
 const capabilities = ['read', 'create', 'rotate', 'limit', 'delete'];
 const returnUrl = `${hostOrigin}/settings`;
@@ -334,6 +334,20 @@ test('sessions that began while a clock was ahead have ended, and are not counte
   assertRejected(await stateOf(app, ahead), 'portal_session_ended');
   const { id } = await backend.create();
   assert.deepEqual(await ids(app), [id]);
+});
+
+testOnBoth('a session that began while a clock was ahead is not valid again when that time comes', async () => {
+  await using app = await newApp();
+  const [backend, other] = [await newPortalBackend(app), await newPortalBackend(app)];
+  app.clock.advance({ days: 30 });
+  const ahead = await backend.open();
+  app.clock.advance({ days: -30, seconds: aheadMsMax / 1_000 });
+  const { id } = await other.open();
+  app.clock.advance({ seconds: -aheadMsMax / 1_000 });
+  assert.equal(await deletePortalSessionsAhead(app.db, app.clock, 10), 1);
+  assert.deepEqual(await ids(app), [id]);
+  app.clock.advance({ days: 30 });
+  assertRejected(await stateOf(app, ahead), 'portal_session_ended');
 });
 
 test('creations are bounded for each service account, and for each owner', async () => {
