@@ -1,7 +1,7 @@
 /** The table of short-lived secrets, which clients get for what proves who they are. */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { aheadMsMax, type Clock } from '../../foundation/clock.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { mayJudge } from '../../foundation/database/key-rules.ts';
@@ -51,6 +51,11 @@ const insertText = (
      and ($8${type} is null or exists (select 1 from issuers i where i.id = $8 and i.version = $9))
    on conflict (key_id, assertion_id) do nothing`;
 const insertSecret = sql('insert_short_lived_secret', { sqlite: insertText(''), postgres: insertText('::bigint') });
+// They would count until long after the correction of the clock. Clients exchange again.
+const endAhead = sql(
+  'end_short_lived_secrets_ahead',
+  `update short_lived_secrets set expires_at = 0 where key_id = $1 and expires_at > $2 and created_at - ${aheadMsMax} > $2`,
+);
 const countLive = sql<{ live: number; firstEnd: number | null }>(
   'count_live_short_lived_secrets',
   `select count(*) as live, min(expires_at) as "firstEnd" from short_lived_secrets where key_id = $1 and expires_at > $2`,
@@ -96,27 +101,30 @@ export const lockKeyForExchangeTx = async (tx: Transaction, keyId: number): Prom
   (await tx.get(lockKey, [keyId]))?.readAt ?? null;
 
 /**
- * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`. Locks the key.
+ * Stores a secret and ends the oldest ones beyond `limits.shortLivedSecretsMax`, and those that began while a clock was ahead. Locks the
+ * key.
  * @returns false, and stores nothing, if the assertion was used, or the key, its account or its public key is not valid
  */
 export async function insertShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
   const { hash, keyId, now } = secret;
   const locked = lockKeyForExchangeTx(tx, keyId);
+  const endedAhead = tx.run(endAhead, [keyId, now]);
   const inserted = insertTx(tx, secret);
   const ended = tx.run(endOldest, [keyId, now, lookupOf(hash), limits.shortLivedSecretsMax - 1]);
-  const [, isInserted] = await allInOrder([locked, inserted, ended]);
+  const [, , isInserted] = await allInOrder([locked, endedAhead, inserted, ended]);
   return isInserted;
 }
 
 /**
  * Stores a secret of a key that has no public key. The caller has locked the key. A matrix of jobs must not end its own secrets, so the bound
- * refuses a further one.
+ * refuses a further one. Ends those that began while a clock was ahead.
  * @returns false, and stores nothing, if the key, its account, its trust or the issuer is not valid
  * @throws DomainError `too_many_exchanges` at `limits.trustLiveSecretsMax`
  */
 export async function insertBoundedShortLivedTx(tx: Transaction, secret: NewShortLivedSecret): Promise<boolean> {
   const { keyId, now } = secret;
-  const [, isInserted] = await allInOrder([
+  const [, , isInserted] = await allInOrder([
+    tx.run(endAhead, [keyId, now]),
     tx.get(countLive, [keyId, now]).then((row) => assertBelowBound(row, now)),
     insertTx(tx, secret),
   ]);

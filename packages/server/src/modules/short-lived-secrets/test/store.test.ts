@@ -1,14 +1,16 @@
 /** The insertion of a short-lived secret checks again what can change after the read of the exchange. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { limits } from '@keyreeve/contract';
 import { addAccount, addKey, hashOf, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { aheadMsMax, dayMs } from '../../../foundation/clock.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { rulesVersion } from '../../../foundation/database/key-rules.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { noIdentity } from '../../api-keys/client-identity.ts';
-import { insertShortLivedTx } from '../store.ts';
+import { insertBoundedShortLivedTx, insertShortLivedTx } from '../store.ts';
 
 async function newPublicKey(db: Db) {
   const { id: keyId, hash } = await addKey(db, 'acc_ada', randomBytes(6).toString('hex'), {
@@ -62,3 +64,29 @@ onEachDatabase('a previous public key issues short-lived secrets until its overl
     assert.equal(await insert(), expected);
   }
 });
+
+const countLive = sql<{ live: number }>(
+  'test_count_live',
+  'select count(*) as live from short_lived_secrets where key_id = $1 and expires_at > $2',
+);
+for (const [name, insertTx, max] of [
+  ['with a public key', insertShortLivedTx, limits.shortLivedSecretsMax],
+  ['with a trust', insertBoundedShortLivedTx, limits.trustLiveSecretsMax],
+] as const)
+  onEachDatabase(`secrets of a key ${name} that began while a clock was ahead do not count after`, async ({ db }) => {
+    await addAccount(db);
+    const { keyId, issuedBy } = await newPublicKey(db);
+    const insertAt = (at: number): Promise<boolean> =>
+      db.transaction((tx) => {
+        const row = { hash: hashOf(randomBytes(6).toString('hex')), keyId, issuedBy };
+        return insertTx(tx, { ...row, now: at, expiresAt: at + 600_000 });
+      });
+    const liveAt = async (at: number): Promise<number | undefined> => (await db.get(countLive, [keyId, at]))?.live;
+    for (let n = 1; n < max; n++) await insertAt(now + 30 * dayMs);
+    await insertAt(now + aheadMsMax);
+    for (const live of [2, 3]) {
+      assert.equal(await insertAt(now), true);
+      assert.equal(await liveAt(now), live);
+    }
+    assert.equal(await liveAt(now + 30 * dayMs), 0);
+  });
