@@ -34,6 +34,15 @@ export const afterDeletion = (code: string): Edit => ({
   replace: `${endOfDeletion.slice(0, -1)}${code}`,
 });
 
+/**
+ * As {@link afterDeletion}, without the repetition of a deletion of unknown outcome, which would end most violations before a probe of a
+ * slow machine.
+ */
+export const unrepeatedDeletion = (code: string): Edit => ({
+  ...afterDeletion(code),
+  replace: `of: () => [] },\n    })${code}`,
+});
+
 /** A response that precedes its commit. @param file that makes the change */
 export const earlyResponse = (file: string): readonly Edit[] => [
   {

@@ -5,6 +5,7 @@
 import { faults, slowDatabase } from './faults.ts';
 import {
   afterDeletion,
+  unrepeatedDeletion,
   beforeVerifier,
   delayedCommit,
   deleteRow,
@@ -220,7 +221,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a deletion with an unknown outcome that returns success',
     edits: [
-      afterDeletion(`.catch((error: unknown) => {
+      unrepeatedDeletion(`.catch((error: unknown) => {
       if (!(error instanceof DomainError && error.options.isOutcomeUnknown)) throw error;
     });`),
     ],
@@ -229,7 +230,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a deletion with an unknown outcome that returns not found',
     edits: [
-      afterDeletion(`.catch((error: unknown) => {
+      unrepeatedDeletion(`.catch((error: unknown) => {
       const isUnknown = error instanceof DomainError && error.options.isOutcomeUnknown;
       throw isUnknown ? new DomainError('key_not_found') : error;
     });`),
