@@ -44,6 +44,10 @@ export class KeyreeveError extends Error {
   }
 }
 
+/** Without the content, which may have a secret. */
+export const otherForm = (status = 200): KeyreeveError =>
+  new KeyreeveError(status, { detail: 'the response has another form than expected' });
+
 /** `timeoutMs` is 30,000 by default. */
 export interface AccountRequest extends CallOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -52,6 +56,8 @@ export interface AccountRequest extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; `URLSearchParams` as a form. */
   readonly body?: unknown;
+  /** Whether a success other than 204 may have no content (RFC 7009 section 2.2). Default: false. */
+  readonly mayBeEmpty?: boolean;
 }
 
 const deadlineMs = 30_000;
@@ -59,8 +65,9 @@ const contentBytesMax = 16_777_216;
 
 /**
  * Sends a request once.
- * @returns the content, undefined if there is none or it is not JSON
- * @throws KeyreeveError for every response except success, and without a complete response of at most 16 MiB within the time
+ * @returns the content, undefined if there is none
+ * @throws KeyreeveError for every response except success, for content that is absent or no JSON object, and without a complete response of at
+ *   most 16 MiB within the time
  * @throws the reason of the signal
  */
 export async function send(service: Service, request: AccountRequest): Promise<unknown> {
@@ -68,7 +75,10 @@ export async function send(service: Service, request: AccountRequest): Promise<u
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await openResponse(service, request, given ? AbortSignal.any([given, timeout]) : timeout);
-    return parse(await textOf(response));
+    const content = parse(await textOf(response));
+    const isObject = typeof content === 'object' && content !== null;
+    if (!isObject && response.status !== 204 && request.mayBeEmpty !== true) throw otherForm(response.status);
+    return content;
   } catch (error) {
     given?.throwIfAborted();
     throw error;

@@ -1,5 +1,5 @@
 /** The sign-in of a person from a command line (RFC 8628), which ends with an API key, and the sign-out (RFC 7009), which deletes it. */
-import { KeyreeveError, send, type Service } from './account-request.ts';
+import { KeyreeveError, otherForm, send, type Service } from './account-request.ts';
 import { hideSecret } from './hide-secret.ts';
 import { keyForm } from './service-key.ts';
 import { runtimeTimers, type Timers } from './timers.ts';
@@ -129,7 +129,7 @@ export async function deviceLogout({ clientId, key, signal, ...service }: Device
   if (typeof key !== 'string' || key === '') throw new TypeError('key must be an API key');
   signal?.throwIfAborted();
   const body = new URLSearchParams({ client_id: clientId, token: key });
-  await send(service, { method: 'POST', path: 'auth/oauth/revoke', body, signal });
+  await send(service, { method: 'POST', path: 'auth/oauth/revoke', body, signal, mayBeEmpty: true });
 }
 
 async function print({ userCode, link }: DeviceCode, qrCode: DeviceLoginOptions['qrCode']): Promise<void> {
@@ -171,10 +171,6 @@ function wait(ms: number, timers: Timers, signal: AbortSignal | undefined): Prom
 const isInteger = (value: unknown, min: number, max: number): value is number =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 const isText = (value: unknown, form: RegExp): value is string => typeof value === 'string' && form.test(value);
-
-/** Without the content, which may have a secret. */
-const otherForm = (): KeyreeveError =>
-  new KeyreeveError(200, { detail: 'the response has another form than expected' });
 
 /** @throws KeyreeveError */
 function readCode(content: unknown): Started {

@@ -1,7 +1,7 @@
 /**
  * Exchanges identity tokens for short-lived secrets of an API key with a trust (RFC 7523), so that a workload stores no secret.
  */
-import { KeyreeveError, send, type Service } from './account-request.ts';
+import { KeyreeveError, otherForm, send, type Service } from './account-request.ts';
 import { keyForm } from './service-key.ts';
 import { serviceUrl } from './service-url.ts';
 import { runtimeTimers, type Timers } from './timers.ts';
@@ -157,6 +157,6 @@ export class ExchangedSecrets {
 function readSecret(content: unknown): { secret: string; lifeMs: number } {
   const { access_token: text, expires_in: seconds } = (content ?? {}) as Record<string, unknown>;
   if (typeof text !== 'string' || !keyForm.test(text) || typeof seconds !== 'number' || !(seconds > 0))
-    throw new KeyreeveError(200, { detail: 'the response has another form than expected' });
+    throw otherForm();
   return { secret: text, lifeMs: seconds * 1_000 };
 }

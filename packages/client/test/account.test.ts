@@ -129,13 +129,17 @@ test('without a response the code is unavailable, and the request is sent once',
   assert.throws(() => new Session({ url: 'http://auth.example.com' }, session.tokens), /plain HTTP/);
 });
 
-test('a success without content is no key and no portal session', async () => {
-  for (const body of ['', '<html>']) {
+test('a success without content is no sign-in, no key and no portal session', async () => {
+  for (const body of ['', '<html>', 'null']) {
     await using server = await startRawServer((_, socket) => socket.write(responseOf({ status: 201, body })));
+    await assert.rejects(
+      signIn({ url: server.url }, { email: 'you@example.com', password }),
+      isError('unavailable', 201),
+    );
     const management = new Management({ url: server.url, managementKey: 'krv_management' });
-    await assert.rejects(management.keys('acc_1').create({ nickname: 'a' }), isError('unavailable', 200));
+    await assert.rejects(management.keys('acc_1').create({ nickname: 'a' }), isError('unavailable', 201));
     const session = { externalId: 'tenant_182', capabilities: [], origin: 'https://app.example.com' };
-    await assert.rejects(management.createPortalSession(session), isError('unavailable', 200));
+    await assert.rejects(management.createPortalSession(session), isError('unavailable', 201));
   }
 });
 
