@@ -34,5 +34,8 @@ export function keepPlacesApart(dialog: HTMLElement): () => void {
     move();
   };
   dialog.addEventListener('click', onClick, true);
-  return () => observer.disconnect();
+  return () => {
+    observer.disconnect();
+    dialog.removeEventListener('click', onClick, true);
+  };
 }
