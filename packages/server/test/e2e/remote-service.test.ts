@@ -129,6 +129,7 @@ suite('a change whose outcome is unknown says so, and exits with status 1', () =
     'the service has an internal error': (_, socket) => socket.write(problem(500, 'internal_error')),
     'a proxy answers': (_, socket) => socket.write('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\n\r\nnginx'),
     'the content is another one': (_, socket) => socket.write(json({ deleted: true })),
+    'a page': (_, socket) => socket.write(responseOf({ body: '<html>' })),
   };
   for (const [name, answer] of Object.entries(answers))
     test(name, async () => {

@@ -104,7 +104,7 @@ export class AdministratorSession implements Credential {
       await this.#file.remove();
       throw this.#notSignedIn('the session has ended');
     }
-    throw notKeyreeve(this.#service.url, undefined, false);
+    throw notKeyreeve(this.#service.url, 200, false);
   }
 
   async #signInAgain({ email }: KeptSession): Promise<KeptSession> {

@@ -49,13 +49,14 @@ export function failureOf(error: unknown, url: string, isChange: boolean): unkno
   });
 }
 
-/** @param status undefined for a response of success with other content than Keyreeve's */
-export function notKeyreeve(url: string, status: number | undefined, isChange: boolean): RemoteError {
-  const isRedirect = status !== undefined && status >= 300 && status < 400;
+/** @param status of a response with other content than Keyreeve's. After a success or a failure of the server, a change may be in effect. */
+export function notKeyreeve(url: string, status: number, isChange: boolean): RemoteError {
+  const isSuccess = status < 300;
+  const isRedirect = !isSuccess && status < 400;
   const found = isRedirect
     ? `answered with a redirect (${status}), which this command does not follow`
-    : `gave a response that is not one of this release of Keyreeve${status === undefined ? '' : ` (status ${status})`}`;
-  if (isChange && (status === undefined || status >= 500)) return outcomeUnknown(url, found);
+    : `gave a response that is not one of this release of Keyreeve${isSuccess ? '' : ` (status ${status})`}`;
+  if (isChange && (isSuccess || status >= 500)) return outcomeUnknown(url, found);
   return new RemoteError('not_keyreeve', `${url} ${found}; check the URL`);
 }
 

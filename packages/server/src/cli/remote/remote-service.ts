@@ -52,7 +52,7 @@ export class RemoteService {
       .catch((error: unknown) => {
         throw failureOf(error, this.url, isChange);
       });
-    if (!isContentOf(contract, content)) throw notKeyreeve(this.url, undefined, isChange);
+    if (!isContentOf(contract, content)) throw notKeyreeve(this.url, 200, isChange);
     return content as ContentOf<C>;
   }
 

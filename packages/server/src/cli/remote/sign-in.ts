@@ -23,7 +23,7 @@ export async function signInAsAdministrator(service: Service, email: string, inp
     throw failureOf(error, service.url, false);
   });
   const { tokens } = session;
-  if (!isTokenPair(tokens)) throw notKeyreeve(service.url, undefined, false);
+  if (!isTokenPair(tokens)) throw notKeyreeve(service.url, 200, false);
   const remote = new RemoteService(service, {
     kind: 'administrator',
     send: (attempt) => attempt({ Authorization: `Bearer ${tokens.accessToken}` }),
