@@ -9,6 +9,7 @@ import { productName } from './product-name.ts';
 import { config, loadSession, session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { consoleIcons } from './parts/console-icons.ts';
+import { holdHistory } from './parts/hold-history.ts';
 import { addIcons } from './parts/icon.tsx';
 import { ProblemNotice } from './parts/problem-notice.tsx';
 import { store } from './stored.ts';
@@ -21,6 +22,7 @@ const element = document.querySelector('#app')!;
 async function start(): Promise<void> {
   useOwnSentences();
   addIcons(consoleIcons);
+  holdHistory();
   // At the same time, so that the page appears after one round trip.
   const [texts, data] = await Promise.allSettled([loadTexts(), loadSession()]);
   if (texts.status === 'rejected') return reloadLater(10);

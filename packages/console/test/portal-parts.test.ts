@@ -10,7 +10,8 @@ import { connectHost, type Browsing } from '../src/portal/host.ts';
 import { languageOf } from '../src/portal/language.ts';
 import { appearanceOf } from '../src/portal/look.ts';
 import { areAtSamePlace, liesBelow } from '../src/portal/places.ts';
-import { WaitingActs } from '../src/portal/waiting-acts.ts';
+import { openDialogs } from '../src/parts/open-dialogs.ts';
+import { whenNoDialogIsOpen } from '../src/parts/waiting.ts';
 
 const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb => {
   const found = rgbOf(properties[`--${name}`] ?? '');
@@ -185,21 +186,17 @@ test('two presses are at the same place in the page or on the screen', () => {
 
 test('what waits for the end of dialogs is done when the last one has closed, in order', async () => {
   const done: number[] = [];
-  let openDialogs = 0;
-  const acts = new WaitingActs(() => openDialogs > 0);
-  acts.add(() => done.push(1));
+  whenNoDialogIsOpen(() => void done.push(1));
   assert.deepEqual(done, [1]);
-  openDialogs = 1;
-  acts.add(() => done.push(2));
-  acts.add(() => done.push(3));
-  openDialogs = 0;
-  acts.check();
+  openDialogs.value = 1;
+  whenNoDialogIsOpen(() => void done.push(2));
+  whenNoDialogIsOpen(() => void done.push(3));
+  openDialogs.value = 0;
   // One dialog takes the place of another one.
-  openDialogs = 1;
+  openDialogs.value = 1;
   await setImmediate();
   assert.deepEqual(done, [1]);
-  openDialogs = 0;
-  acts.check();
+  openDialogs.value = 0;
   await setImmediate();
   assert.deepEqual(done, [1, 2, 3]);
 });

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test as nodeTest } from 'node:test';
 import { Secret } from '../../server/src/foundation/crypto/secret.ts';
+import { until } from '../../server/test-kit/until.ts';
 import { bearer, goodPassword, operator } from '../../server/test-kit/new-app.ts';
 import { hasSecret, secretIn } from '../src/secret-text.ts';
 import { consoleTests, signInByCookie } from './kit/console-site.ts';
@@ -42,12 +43,19 @@ test('after the dialogs of a new and a rotated key are closed, nothing in the br
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
   await page.getByRole('heading', { name: 'The new secret' }).waitFor();
   const rotated = await readSecret();
+  const keyPage = page.url();
+  await page.goBack();
+  await until('the browser has gone back', () => page.url() !== keyPage);
+  // The step waits until the person has closed the dialog.
+  assert.equal(await readSecret(), rotated);
   await close();
+  await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
   for (const secret of [created, rotated]) {
     await assertGone(secret);
     assert.equal((await site.app.call('GET', '/auth/forward', { headers: bearer(secret) })).status, 200);
   }
-  await page.goBack();
+  await page.goForward();
+  await page.getByRole('heading', { name: 'billing worker', level: 1 }).waitFor();
   for (const secret of [created, rotated]) await assertGone(secret);
 });
 

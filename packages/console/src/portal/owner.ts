@@ -4,7 +4,7 @@ import { keyRequests } from '../pages/keys/key-requests.ts';
 import { text } from '../text/text.ts';
 import type { Host } from './host.ts';
 import { refresh, request, type PortalSession } from './session.ts';
-import { whenNoDialogIsOpen } from './waiting.ts';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 /** The views of the page. */
 export const listPath = 'keys';

@@ -17,7 +17,8 @@ import { listPath } from './owner.ts';
 import { PortalPage } from './page.tsx';
 import { hasEnded, redeem, takeToken } from './session.ts';
 import { showLanguage } from './texts.ts';
-import { whenNoDialogIsOpen } from './waiting.ts';
+import { holdHistory } from '../parts/hold-history.ts';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 // First, so that the URL has the token for as short a time as possible.
 const token = takeToken();
@@ -151,8 +152,9 @@ function inHistory() {
       change(url);
     },
   });
-  addEventListener('popstate', ({ state }) => {
-    whenNoDialogIsOpen(() => change((state as { view?: string } | null)?.view ?? listPath));
+  holdHistory();
+  addEventListener('popstate', () => {
+    change((history.state as { view?: string } | null)?.view ?? listPath);
   });
   return navigation;
 }

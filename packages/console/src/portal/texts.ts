@@ -5,7 +5,7 @@ import { setTexts, textsVersion } from '../text/text.ts';
 import type { RotationTexts, Texts } from '../text/texts.ts';
 import type { portal as english } from './en.ts';
 import { isGerman } from './language.ts';
-import { whenNoDialogIsOpen } from './waiting.ts';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 /** The areas of the console's texts that the parts of the page use. A test checks that they use no others. */
 export type PortalTexts = Pick<Texts, 'general' | 'fields' | 'keys'> & {
