@@ -25,7 +25,7 @@ export function rootKeyCommand(): Command {
   rootKey
     .command('rotate')
     .description(
-      'Replace the root key while the service is stopped. All sessions, access tokens and one-time codes end; passwords, API keys, passkeys and second factors stay.',
+      'Replace the root key while the service is stopped. All sessions, portal sessions, access tokens and one-time codes end; passwords, API keys, passkeys and second factors stay.',
     )
     .option('--journal <folder>', 'further deletion journal of the installation (repeatable)', collect)
     .option('--ended-instance <id>', 'instance that has ended, with a last time in the future (repeatable)', collect)
@@ -49,14 +49,19 @@ async function rotate(options: RotateCommandOptions): Promise<void> {
 }
 
 function describe(result: RotationResult, isDryRun: boolean): string {
-  const { version, sessionsEnded, signingKeysRevoked, oneTimeCodesDeleted } = result;
-  const { shortLivedSecretsEnded, valuesResealed, valuesUnreadable, journalFiles, warnings } = result;
+  const { version, signingKeysRevoked, oneTimeCodesDeleted, valuesResealed, valuesUnreadable } = result;
+  const { journalFiles, warnings } = result;
+  const ended = [
+    plural(result.sessionsEnded, 'session'),
+    plural(result.portalSessionsEnded, 'portal session'),
+    plural(result.shortLivedSecretsEnded, 'short-lived secret'),
+  ];
   const head = isDryRun
     ? `Nothing was changed. The rotation would create version ${version} of the root key:`
     : `The root key has version ${version} now:`;
   return [
     head,
-    `  ended: ${plural(sessionsEnded, 'session')}, ${plural(shortLivedSecretsEnded, 'short-lived secret')}`,
+    `  ended: ${ended.join(', ')}`,
     `  revoked: ${plural(signingKeysRevoked, 'signing key')}`,
     `  deleted: ${plural(oneTimeCodesDeleted, 'one-time code')}`,
     `  sealed again: ${plural(valuesResealed, 'secret')}`,

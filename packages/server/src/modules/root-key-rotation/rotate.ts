@@ -51,6 +51,7 @@ export interface Rotated {
   /** The new version of the root key. */
   readonly version: number;
   readonly sessionsEnded: number;
+  readonly portalSessionsEnded: number;
   readonly signingKeysRevoked: number;
   readonly oneTimeCodesDeleted: number;
   readonly shortLivedSecretsEnded: number;
@@ -111,6 +112,7 @@ async function rotateTx(
   const rotated = {
     version: next.keys.version,
     sessionsEnded,
+    portalSessionsEnded: await deleteAllPortalSessionsTx(tx),
     signingKeysRevoked,
     oneTimeCodesDeleted: await deleteAllCodesTx(tx),
     shortLivedSecretsEnded: await endAllShortLivedTx(tx),
@@ -118,7 +120,6 @@ async function rotateTx(
     valuesUnreadable: unreadable,
   };
   await deleteAllRequestsTx(tx);
-  await deleteAllPortalSessionsTx(tx);
   await deleteAllUsedChallengesTx(tx);
   await deleteAllBucketsTx(tx);
   await recordEventTx(tx, { at: now, principal, action: 'installation.root_key_rotated', details: { ...rotated } });

@@ -139,7 +139,7 @@ test('one-time codes from before the rotation are gone', async () => {
 test('portal sessions from before the rotation are gone', async () => {
   await using installation = await newRotatable();
   const open = await installation.run(async (app) => (await newPortalBackend(app)).open());
-  await installation.rotate();
+  assert.equal((await installation.rotate()).portalSessionsEnded, 1);
   await installation.run(async (app) => {
     assertRejected(await stateOf(app, open), 'portal_session_ended');
     assert.deepEqual(await app.db.all(portalSessions), []);
