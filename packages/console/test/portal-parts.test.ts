@@ -6,12 +6,12 @@ import type { Look } from '../../elements/src/messages.ts';
 import { Appearance, isHeldPress, submitsFromChoice } from '../src/parts/presses.ts';
 import { contrastOf, rgbOf, type Rgb } from '../src/portal/colours.ts';
 import { exampleLanguages, exampleOf } from '../src/portal/example-code.ts';
+import { openDialogs } from '../src/parts/open-dialogs.ts';
+import { whenNoDialogIsOpen } from '../src/parts/waiting.ts';
 import { connectHost, type Browsing } from '../src/portal/host.ts';
 import { languageOf } from '../src/portal/language.ts';
 import { appearanceOf } from '../src/portal/look.ts';
 import { areAtSamePlace, liesBelow } from '../src/portal/places.ts';
-import { openDialogs } from '../src/parts/open-dialogs.ts';
-import { whenNoDialogIsOpen } from '../src/parts/waiting.ts';
 
 const colour = (properties: Readonly<Record<string, string>>, name: string): Rgb => {
   const found = rgbOf(properties[`--${name}`] ?? '');

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { test as nodeTest } from 'node:test';
 import { Secret } from '../../server/src/foundation/crypto/secret.ts';
-import { until } from '../../server/test-kit/until.ts';
 import { bearer, goodPassword, operator } from '../../server/test-kit/new-app.ts';
+import { until } from '../../server/test-kit/until.ts';
 import { hasSecret, secretIn } from '../src/secret-text.ts';
 import { consoleTests, signInByCookie } from './kit/console-site.ts';
 import { placesWith } from './kit/traces.ts';

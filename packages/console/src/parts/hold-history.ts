@@ -2,7 +2,7 @@
 import { openDialogs } from './open-dialogs.ts';
 import { whenNoDialogIsOpen } from './waiting.ts';
 
-/** Call it before the first listener that changes the page: they are called in the order in which they were added. */
+/** Call it before the router adds its listener: browsers call the listeners of the window in the order in which they were added. */
 export const holdHistory = (): void =>
   addEventListener('popstate', (event) => {
     if (openDialogs.peek() === 0) return;

@@ -1,8 +1,8 @@
 /**
  * The second step of an operation: what a person presses in a dialog must be meant for the dialog. A key that is held down since the first
  * step does not press the second one. In a frame, a hostile page could place the second step below the pointer of a double click: there,
- * the second step accepts nothing for a moment, and lies at another place than the pointer of the first one. The Enter key in a radio button
- * or a box does not submit it.
+ * the second step accepts nothing for a moment, and lies at another place than the pointer of the first one, and the Enter key in a radio
+ * button or a checkbox does not submit the dialog.
  */
 import { createContext } from 'preact';
 

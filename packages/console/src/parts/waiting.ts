@@ -6,7 +6,7 @@ import { openDialogs } from './open-dialogs.ts';
 
 const acts: (() => void)[] = [];
 
-/** At once if no dialog is open, else in order. */
+/** Calls `act` at once if no dialog is open, else after the last one has closed, in the order of the calls. */
 export function whenNoDialogIsOpen(act: () => void): void {
   acts.push(act);
   proceed();

@@ -1,10 +1,10 @@
 /** The keys of the portal session's service account, and what the session may do with them. */
 import type { KeyOwner } from '../pages/keys/key-owner.ts';
 import { keyRequests } from '../pages/keys/key-requests.ts';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 import { text } from '../text/text.ts';
 import type { Host } from './host.ts';
 import { refresh, request, type PortalSession } from './session.ts';
-import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 /** The views of the page. */
 export const listPath = 'keys';

@@ -3,7 +3,9 @@ import { effect, signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import type { Look } from '../../../elements/src/messages.ts';
 import type { Navigation } from '../navigation.ts';
+import { holdHistory } from '../parts/hold-history.ts';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 import { problemOf, type Problem } from '../problem.ts';
 import { text } from '../text/text.ts';
 import { applyAppearance } from './apply-look.ts';
@@ -17,8 +19,6 @@ import { listPath } from './owner.ts';
 import { PortalPage } from './page.tsx';
 import { hasEnded, redeem, takeToken } from './session.ts';
 import { showLanguage } from './texts.ts';
-import { holdHistory } from '../parts/hold-history.ts';
-import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 // First, so that the URL has the token for as short a time as possible.
 const token = takeToken();

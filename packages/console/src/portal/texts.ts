@@ -1,11 +1,11 @@
 /** The texts of the page in English or German. Another language waits until no dialog is open; of several, the last one applies. */
 import { keepFocusOfNextPage } from '../parts/page.tsx';
+import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 import { setRotationTexts } from '../text/rotation-text.ts';
 import { setTexts, textsVersion } from '../text/text.ts';
 import type { RotationTexts, Texts } from '../text/texts.ts';
 import type { portal as english } from './en.ts';
 import { isGerman } from './language.ts';
-import { whenNoDialogIsOpen } from '../parts/waiting.ts';
 
 /** The areas of the console's texts that the parts of the page use. A test checks that they use no others. */
 export type PortalTexts = Pick<Texts, 'general' | 'fields' | 'keys'> & {

@@ -121,7 +121,7 @@ test('control characters of an export do not reach the terminal', { skip: noTerm
   assert.equal((await at.run('audit', 'export')).stdout, `${hostileText}\n`);
 });
 
-suite('a change whose outcome is unknown says so, and exits with status 1', () => {
+suite('the command reports that the outcome of a change is unknown, and exits with status 1', () => {
   const answers: Readonly<Record<string, Answerer>> = {
     'the connection ends': (_, socket) => socket.destroy(),
     'the response ends early': (_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"mess'),
